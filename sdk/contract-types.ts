@@ -1,3 +1,4 @@
+// long: a line for each type of the contract that users may name
 /**
  * The one place where types of the contract come in. The build writes them out in full in place of this
  * module, so the published types need neither the contract nor its libraries.
@@ -71,6 +72,11 @@ import type {
 import type { pinBody, starBody, voteBody } from '@posthorn/contract/messaging/message-actions.ts';
 import type { noteBody } from '@posthorn/contract/messaging/notes.ts';
 import type { completeSignupBody } from '@posthorn/contract/messaging/oauth.ts';
+import type {
+  sendApprovedTemplateBody,
+  sendLinkButtonBody,
+  sendListBody,
+} from '@posthorn/contract/messaging/official-bodies.ts';
 import type { playgroundBody } from '@posthorn/contract/messaging/playground.ts';
 import type { presenceBody } from '@posthorn/contract/messaging/presence.ts';
 import type { updateProfileBody } from '@posthorn/contract/messaging/profile.ts';
@@ -78,7 +84,6 @@ import type { scheduleBody } from '@posthorn/contract/messaging/scheduled.ts';
 import type {
   deleteMessageBody,
   editMessageBody,
-  sendApprovedTemplateBody,
   sendContactBody,
   sendEventBody,
   sendForwardBody,
@@ -90,6 +95,7 @@ import type {
   sendTextBody,
 } from '@posthorn/contract/messaging/send-bodies.ts';
 import type { statusReplyBody, statusTextBody } from '@posthorn/contract/messaging/status.ts';
+import type { createTemplateBody } from '@posthorn/contract/messaging/templates.ts';
 import type { createTokenBody } from '@posthorn/contract/messaging/tokens.ts';
 import type { createUserBody, updateUserBody } from '@posthorn/contract/messaging/users.ts';
 import type { createWebhookBody, updateWebhookBody } from '@posthorn/contract/messaging/webhooks.ts';
@@ -245,6 +251,9 @@ export type SendReactionBody = JsonBody<typeof sendReactionBody>;
 export type SendPollBody = JsonBody<typeof sendPollBody>;
 export type SendTemplateBody = JsonBody<typeof sendTemplateBody>;
 export type SendApprovedTemplateBody = JsonBody<typeof sendApprovedTemplateBody>;
+export type SendListBody = JsonBody<typeof sendListBody>;
+export type SendLinkButtonBody = JsonBody<typeof sendLinkButtonBody>;
+export type CreateTemplateBody = JsonBody<typeof createTemplateBody>;
 export type SendEventBody = JsonBody<typeof sendEventBody>;
 export type ForwardBody = JsonBody<typeof sendForwardBody>;
 export type DeleteMessageBody = JsonBody<typeof deleteMessageBody>;

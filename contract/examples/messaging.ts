@@ -50,6 +50,18 @@ export const messagingBodies: Readonly<Record<string, Readonly<Record<string, un
   'messages.sendReaction': { to: PHONE, message_id: NETWORK_ID, emoji: '👍' },
   'messages.sendPoll': { to: PHONE, question: 'When?', options: ['now', 'later'], max_selections: 1 },
   'messages.sendTemplate': { to: PHONE, body_text: 'Confirm?', buttons: [{ text: 'Yes', id: 'yes' }] },
+  'messages.sendList': {
+    to: PHONE,
+    body_text: 'When may we come?',
+    button_text: 'Choose a day',
+    sections: [{ rows: [{ id: 'mon', title: 'Monday', description: 'From 8 to 12' }] }],
+  },
+  'messages.sendLinkButton': {
+    to: PHONE,
+    body_text: 'Your order is on its way.',
+    button_text: 'Follow it',
+    url: 'https://shop.example.com/track/1001',
+  },
   'messages.sendApprovedTemplate': {
     to: PHONE,
     name: 'order_shipped',

@@ -1,3 +1,4 @@
+// long: the routes of one resource, which are read together
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
 import { chatRef, integerQuery, uuid } from '../fields.ts';
@@ -15,10 +16,10 @@ import {
 } from './media-bodies.ts';
 import { changeAccepted, message, messageStatus, sendAccepted } from './message.ts';
 import { pinBody, pinDone, starBody, starDone, voteBody, voteDone } from './message-actions.ts';
+import { sendApprovedTemplateBody, sendLinkButtonBody, sendListBody } from './official-bodies.ts';
 import {
   deleteMessageBody,
   editMessageBody,
-  sendApprovedTemplateBody,
   sendContactBody,
   sendEventBody,
   sendForwardBody,
@@ -144,6 +145,34 @@ export const messages = {
       description: `For business accounts: the network refuses it from others. ${QUEUED}`,
     },
     { method: 'POST', path: `${INSTANCE}/messages/template`, body: sendTemplateBody, responses: ACCEPTED },
+  ),
+  sendList: route(
+    {
+      ...SEND,
+      operation: 'list',
+      summary: 'Send a list to choose from',
+      description: `On whatsapp-cloud alone; the choice arrives as template_reply.received. ${QUEUED}`,
+    },
+    {
+      method: 'POST',
+      path: `${INSTANCE}/messages/list`,
+      body: sendListBody,
+      responses: ACCEPTED,
+    },
+  ),
+  sendLinkButton: route(
+    {
+      ...SEND,
+      operation: 'link_button',
+      summary: 'Send a text with a button that opens a link',
+      description: `On whatsapp-cloud alone. ${QUEUED}`,
+    },
+    {
+      method: 'POST',
+      path: `${INSTANCE}/messages/link-button`,
+      body: sendLinkButtonBody,
+      responses: ACCEPTED,
+    },
   ),
   sendApprovedTemplate: route(
     {

@@ -16,8 +16,6 @@ import {
   POLL_OPTIONS_MAX,
   POLL_OPTIONS_MIN,
   TEMPLATE_BUTTONS_MAX,
-  TEMPLATE_COMPONENTS_MAX,
-  TEMPLATE_PARAMETERS_MAX,
   TEXT_MAX_CHARS,
   URL_MAX_CHARS,
   VCARD_MAX_BYTES,
@@ -36,7 +34,7 @@ export const answering = { quoted_id: quotedId, mentions: mentions.optional() };
 
 export const sendTextBody = z.object({ to: recipient, text, ...answering }).meta({ id: 'SendTextRequest' });
 
-const httpUrl = z
+export const httpUrl = z
   .string()
   .min(1)
   .max(URL_MAX_CHARS)
@@ -163,48 +161,6 @@ export const sendTemplateBody = z
     }),
   })
   .meta({ id: 'SendTemplateRequest' });
-
-const templateParameter = z
-  .looseObject({ type: z.string().min(1).max(40) })
-  .meta({ description: 'As Meta describes it, e.g. {"type": "text", "text": "Ana"}' });
-
-const templateComponent = z.object({
-  type: z.enum(['header', 'body', 'button', 'carousel', 'limited_time_offer']),
-  sub_type: z
-    .string()
-    .max(40)
-    .optional()
-    .meta({ description: 'Of a button: url, quick_reply, copy_code or flow' }),
-  index: z.int().min(0).max(20).optional().meta({ description: 'Which button; 0 is the first' }),
-  parameters: boundedArray(templateParameter, { max: TEMPLATE_PARAMETERS_MAX }).meta({
-    description: 'The values of its placeholders, in their order',
-  }),
-});
-
-/** How Meta names templates, and their languages. */
-export const templateName = z
-  .string()
-  .regex(/^[a-z0-9_]{1,512}$/, 'must be the name of a template: lower-case letters, digits and _');
-export const templateLanguage = z
-  .string()
-  .regex(/^[a-z]{2,3}(_[A-Za-z]{2,4})?$/, 'must be a language like en_US');
-
-export const sendApprovedTemplateBody = z
-  .object({
-    to: recipient,
-    name: templateName.meta({
-      description: 'The name under which Meta has approved it',
-      examples: ['order_shipped'],
-    }),
-    language: templateLanguage.meta({
-      description: 'The language of the approved text',
-      examples: ['en_US'],
-    }),
-    components: boundedArray(templateComponent, { max: TEMPLATE_COMPONENTS_MAX })
-      .optional()
-      .meta({ description: 'The values for its placeholders, part by part' }),
-  })
-  .meta({ id: 'SendApprovedTemplateRequest' });
 
 const moment = z.iso.datetime({ offset: true, error: 'must be an RFC 3339 time' });
 

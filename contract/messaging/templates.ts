@@ -12,7 +12,7 @@ import {
   URL_MAX_CHARS,
 } from '../limits.ts';
 import { c, NETWORK_ERRORS, route } from '../route-meta.ts';
-import { templateLanguage, templateName } from './send-bodies.ts';
+import { templateLanguage, templateName } from './official-bodies.ts';
 
 const category = z
   .enum(['AUTHENTICATION', 'MARKETING', 'UTILITY'])

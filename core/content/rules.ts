@@ -6,7 +6,7 @@ import { audio, document, gif, image, ptv, sticker, video } from './media.ts';
 import { reaction } from './reaction.ts';
 import type { SendRule } from './rule.ts';
 import { statusAudio, statusImage, statusReply, statusText, statusVideo } from './status.ts';
-import { approvedTemplate, event, location, poll, template } from './structured.ts';
+import { approvedTemplate, event, linkButton, list, location, poll, template } from './structured.ts';
 import { linkPreview, text } from './text.ts';
 
 /** Everything that can be sent: a new content type is a line here, a route and a driver mapping. */
@@ -23,6 +23,8 @@ export const sendRules: Readonly<Record<Operation, SendRule>> = {
   poll,
   template,
   approved_template: approvedTemplate,
+  list,
+  link_button: linkButton,
   link_preview: linkPreview,
   event,
   ptv,

@@ -1,5 +1,9 @@
 import {
   sendApprovedTemplateBody,
+  sendLinkButtonBody,
+  sendListBody,
+} from '@posthorn/contract/messaging/official-bodies.ts';
+import {
   sendEventBody,
   sendLocationBody,
   sendPollBody,
@@ -28,6 +32,18 @@ export const poll = rule({
 export const template = rule({
   body: sendTemplateBody,
   toMessage: ({ to, ...content }) => ({ type: 'template', chatJid: jidOf(to), content: given(content) }),
+});
+
+/** Content `{header_text?, body_text, footer_text?, button_text, sections: [{title?, rows: [{id, title, description?}]}]}`. */
+export const list = rule({
+  body: sendListBody,
+  toMessage: ({ to, ...content }) => ({ type: 'list', chatJid: jidOf(to), content: given(content) }),
+});
+
+/** Content `{header_text?, body_text, footer_text?, button_text, url}`. */
+export const linkButton = rule({
+  body: sendLinkButtonBody,
+  toMessage: ({ to, ...content }) => ({ type: 'link_button', chatJid: jidOf(to), content: given(content) }),
 });
 
 /** One that the network has approved. Content `{name, language, components?}`. */

@@ -1,5 +1,5 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { templateName as nameShape } from '@posthorn/contract/messaging/send-bodies.ts';
+import { templateName as nameShape } from '@posthorn/contract/messaging/official-bodies.ts';
 import { askNetwork } from '../rpc/ask-network.ts';
 import type { RpcDeps } from '../rpc/request-owner.ts';
 import { requireCapable } from '../rpc/require-capable.ts';

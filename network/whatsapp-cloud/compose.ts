@@ -40,6 +40,8 @@ export const COMPOSERS: Composers<Compose, (typeof LACKS)[number]> = {
     return { type: 'reaction', part: { message_id: targetId, emoji: String(content.emoji ?? '') } };
   },
   template: ({ content }) => ({ type: 'interactive', part: buttonsOf(content) }),
+  list: ({ content }) => ({ type: 'interactive', part: listOf(content) }),
+  link_button: ({ content }) => ({ type: 'interactive', part: linkButtonOf(content) }),
   approved_template: ({ content: { name, language, components } }) => ({
     type: 'template',
     part: given({ name, language: { code: language }, components }),
@@ -105,6 +107,36 @@ function buttonsOf({ body_text: body, footer_text: footer, buttons }: Content): 
     body: { text: within(String(body), BODY_MAX_CHARS) },
     footer: footer === undefined ? undefined : { text: within(String(footer), FOOTER_MAX_CHARS) },
     action: { buttons: replies },
+  });
+}
+
+interface Section {
+  title?: string;
+  rows: { id: string; title: string; description?: string }[];
+}
+
+function listOf(content: Content): Part {
+  const sections = (content.sections as Section[]).map(({ title, rows }) => given({ title, rows }));
+  return {
+    type: 'list',
+    ...framed(content),
+    action: { button: content.button_text, sections },
+  };
+}
+
+function linkButtonOf(content: Content): Part {
+  return {
+    type: 'cta_url',
+    ...framed(content),
+    action: { name: 'cta_url', parameters: { display_text: content.button_text, url: content.url } },
+  };
+}
+
+function framed({ header_text: header, body_text: body, footer_text: footer }: Content): Part {
+  return given({
+    header: header === undefined ? undefined : { type: 'text', text: header },
+    body: { text: body },
+    footer: footer === undefined ? undefined : { text: footer },
   });
 }
 

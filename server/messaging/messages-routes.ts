@@ -38,6 +38,8 @@ export function messagesRoutes(deps: MessagesRoutesDeps): Handlers<typeof messag
     sendReaction: sendHandler(deps, 'reaction'),
     sendPoll: sendHandler(deps, 'poll'),
     sendTemplate: sendHandler(deps, 'template'),
+    sendList: sendHandler(deps, 'list'),
+    sendLinkButton: sendHandler(deps, 'link_button'),
     sendApprovedTemplate: sendHandler(deps, 'approved_template'),
     sendLinkPreview: sendHandler(deps, 'link_preview'),
     sendEvent: sendHandler(deps, 'event'),

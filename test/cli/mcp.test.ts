@@ -47,7 +47,7 @@ describe('the tools of msgctl mcp', () => {
 const PLAIN_WRITES = `
   instances_ remove connect disconnect restart logout updateSettings
   messages_ sendText sendImage sendVideo sendAudio sendDocument sendSticker sendPtv sendGif sendLocation sendContact
-  messages_ sendReaction sendPoll sendTemplate sendApprovedTemplate sendLinkPreview sendEvent forward remove edit pin votePoll star
+  messages_ sendReaction sendPoll sendTemplate sendApprovedTemplate sendList sendLinkButton sendLinkPreview sendEvent forward remove edit pin votePoll star
   scheduled_ create remove
   status_ postText postImage postVideo postAudio reply
   queue_ cancel clear

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { mp3, mp4, webp } from '../media/samples.ts';
 import { type CloudInstance, type CloudSending, startCloudSending } from '../support/cloud/cloud-sending.ts';
 import { waitFor } from '../support/process.ts';
 
@@ -69,6 +70,54 @@ describe('sends over the Cloud API', () => {
           action: { buttons: [{ type: 'reply', reply: { id: 'yes', title: 'Yes' } }] },
         },
       ],
+      [
+        'list',
+        {
+          ...{ header_text: 'Delivery', body_text: 'When may we come?', footer_text: 'Free' },
+          button_text: 'Choose a day',
+          sections: [
+            { title: 'This week', rows: [{ id: 'fri', title: 'Friday', description: 'From 8 to 12' }] },
+            { title: 'Next week', rows: [{ id: 'mon', title: 'Monday' }] },
+          ],
+        },
+        'interactive',
+        {
+          type: 'list',
+          header: { type: 'text', text: 'Delivery' },
+          body: { text: 'When may we come?' },
+          footer: { text: 'Free' },
+          action: {
+            button: 'Choose a day',
+            sections: [
+              { title: 'This week', rows: [{ id: 'fri', title: 'Friday', description: 'From 8 to 12' }] },
+              { title: 'Next week', rows: [{ id: 'mon', title: 'Monday' }] },
+            ],
+          },
+        },
+      ],
+      [
+        'list',
+        { body_text: 'Well?', button_text: 'Choose', sections: [{ rows: [{ id: 'a', title: 'A' }] }] },
+        'interactive',
+        {
+          type: 'list',
+          body: { text: 'Well?' },
+          action: { button: 'Choose', sections: [{ rows: [{ id: 'a', title: 'A' }] }] },
+        },
+      ],
+      [
+        'link-button',
+        { body_text: 'On its way', button_text: 'Follow it', url: 'https://x.test/1?a=b' },
+        'interactive',
+        {
+          type: 'cta_url',
+          body: { text: 'On its way' },
+          action: {
+            name: 'cta_url',
+            parameters: { display_text: 'Follow it', url: 'https://x.test/1?a=b' },
+          },
+        },
+      ],
     ];
     for (const [path, fields, type, part] of cases) {
       const quotes = path === 'text';
@@ -88,6 +137,90 @@ describe('sends over the Cloud API', () => {
       });
       await cloud.reaches(instance, id, 'delivered');
     }
+  });
+
+  it('refuse lists and buttons with a link that Meta would refuse later', async () => {
+    const row = (id: string) => ({ id, title: 'Monday' });
+    const list = { to: TO, body_text: 'When?', button_text: 'Choose', sections: [{ rows: [row('a')] }] };
+    const link = { to: TO, body_text: 'On its way', button_text: 'Follow', url: 'https://x.test' };
+    const rows = (count: number, from = 0) => Array.from({ length: count }, (_, at) => row(`${from + at}`));
+    const wrong: [string, Record<string, unknown>][] = [
+      ['list', { ...list, button_text: 'x'.repeat(21) }],
+      ['list', { ...list, body_text: 'x'.repeat(1025) }],
+      ['list', { ...list, header_text: 'x'.repeat(61) }],
+      ['list', { ...list, sections: [] }],
+      ['list', { ...list, sections: [{ rows: [] }] }],
+      ['list', { ...list, sections: [{ rows: rows(11) }] }],
+      [
+        'list',
+        {
+          ...list,
+          sections: [
+            { title: 'One', rows: rows(6) },
+            { title: 'Two', rows: rows(5, 6) },
+          ],
+        },
+      ],
+      ['list', { ...list, sections: [{ rows: [row('a'), row('a')] }] }],
+      ['list', { ...list, sections: [{ title: 'One', rows: [row('a')] }, { rows: [row('b')] }] }],
+      ['list', { ...list, sections: [{ rows: [{ ...row('a'), title: 'x'.repeat(25) }] }] }],
+      ['list', { ...list, sections: [{ rows: [{ ...row('a'), description: 'x'.repeat(73) }] }] }],
+      ['link-button', { ...link, url: 'javascript:alert(1)' }],
+      ['link-button', { ...link, button_text: '' }],
+      ['link-button', { ...link, body_text: undefined }],
+    ];
+    for (const [path, body] of wrong) {
+      const refused = await cloud.call(instance.id, 'POST', `/messages/${path}`, body);
+      assert.equal(refused.status, 400, `${path} ${JSON.stringify(body).slice(0, 150)}: ${refused.text}`);
+    }
+    const tenRows = { ...list, sections: [{ rows: rows(10) }] };
+    await cloud.reaches(instance, await cloud.send(instance, '/messages/list', tenRows), 'delivered');
+  });
+
+  it('with media are bodies as Meta describes them', async () => {
+    const inline = (mime: string, bytes: Buffer) => `data:${mime};base64,${bytes.toString('base64')}`;
+    const video = inline('video/mp4', await mp4());
+    const sound = inline('audio/mpeg', await mp3());
+    const sticker = inline('image/webp', await webp());
+    const cases: [string, Record<string, unknown>, string, Record<string, unknown>][] = [
+      ['video', { media_base64: video, caption: 'Look' }, 'video', { caption: 'Look' }],
+      ['video', { media_base64: video }, 'video', {}],
+      ['audio', { media_base64: sound, ptt: false }, 'audio', {}],
+      ['audio', { media_base64: sound, ptt: true }, 'audio', { voice: true }],
+      ['sticker', { media_base64: sticker }, 'sticker', {}],
+      [
+        'document',
+        { media_base64: sound, caption: 'Hear', file_name: 'a.mp3' },
+        'document',
+        {
+          caption: 'Hear',
+          filename: 'a.mp3',
+        },
+      ],
+    ];
+    const mimeTypes: Record<string, string> = {};
+    for (const [path, fields, type, more] of cases) {
+      const id = await cloud.send(instance, `/messages/${path}`, { to: TO, ...fields });
+      const body = await bodyOf(id);
+      const part = body[type] as { id: string };
+      assert.deepEqual(
+        body,
+        {
+          messaging_product: 'whatsapp',
+          recipient_type: 'individual',
+          to: TO,
+          type,
+          [type]: { id: part.id, ...more },
+          biz_opaque_callback_data: id.replaceAll('-', '').toUpperCase(),
+        },
+        path,
+      );
+      const key = 'voice' in more ? 'voice' : type;
+      mimeTypes[key] = cloud.graph.world.media.get(part.id)!.mimeType;
+      await cloud.reaches(instance, id, 'delivered');
+    }
+    assert.match(mimeTypes.voice!, /^audio\/ogg/);
+    assert.deepEqual([mimeTypes.video, mimeTypes.sticker], ['video/mp4', 'image/webp']);
   });
 
   it('upload media once, and use it again', async () => {

@@ -84,6 +84,8 @@ export const PROMISED: Readonly<Record<string, Area>> = {
       'POST /messages/poll',
       'POST /messages/template',
       'POST /messages/approved-template',
+      'POST /messages/list',
+      'POST /messages/link-button',
       'POST /messages/link-preview',
       'POST /messages/event',
       'POST /messages/ptv',

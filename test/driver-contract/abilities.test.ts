@@ -46,19 +46,25 @@ export function refusedByTheCompiler(): unknown {
 describe('the abilities of a driver', () => {
   const log = { debug() {}, warn() {}, error() {} };
 
-  it('are all but templates that Meta reviews on the sandbox', () => {
+  it('are all but what Meta alone has on the sandbox', () => {
     const { can } = createSandboxDriver({ url: 'ws://127.0.0.1:1/ws' });
     assert.deepEqual(
       ABILITIES.filter((ability) => !can.has(ability)),
-      ['approved_template', 'template_list', 'template_create', 'template_delete'],
+      [
+        ...['approved_template', 'list', 'link_button'],
+        ...['template_list', 'template_create', 'template_delete'],
+      ],
     );
   });
 
-  it('are all but templates on WhatsApp', () => {
+  it('are all but buttons and templates on WhatsApp', () => {
     const { can } = createWhatsAppDriver({ url: 'wss://127.0.0.1:1', log });
     assert.deepEqual(
       ABILITIES.filter((ability) => !can.has(ability)),
-      ['template', 'approved_template', 'template_list', 'template_create', 'template_delete'],
+      [
+        ...['template', 'approved_template', 'list', 'link_button'],
+        ...['template_list', 'template_create', 'template_delete'],
+      ],
     );
   });
 
@@ -70,14 +76,16 @@ describe('the abilities of a driver', () => {
       ABILITIES.filter((ability) => !lacks.includes(ability)),
       [
         ...['text', 'image', 'video', 'audio', 'document', 'sticker', 'location', 'contact', 'reaction'],
-        ...['template', 'approved_template', 'link_preview', 'chat_read', 'contact_block', 'presence_set'],
+        ...['template', 'approved_template', 'list'],
+        ...['link_button', 'link_preview', 'chat_read', 'contact_block', 'presence_set'],
         ...['template_list', 'template_create', 'template_delete'],
       ],
     );
     assert.deepEqual([lacks.includes('unprompted'), lacks.includes('user_ids')], [true, false]);
     const sandbox = lacksOf(createSandboxDriver({ url: 'ws://127.0.0.1:1/ws' }));
     assert.deepEqual(sandbox, [
-      ...['approved_template', 'template_list', 'template_create', 'template_delete', 'user_ids'],
+      ...['approved_template', 'list', 'link_button'],
+      ...['template_list', 'template_create', 'template_delete', 'user_ids'],
     ]);
   });
 

@@ -26,6 +26,16 @@ const SENDS: readonly {
   { word: 'contact', method: 'sendContact', takes: 'contact_name=Ana contact_phone=+5511999990002' },
   { word: 'reaction', method: 'sendReaction', takes: 'message_id=<id> emoji=👍' },
   { word: 'poll', method: 'sendPoll', takes: `question=When options:='["now","later"]'` },
+  {
+    word: 'list',
+    method: 'sendList',
+    takes: 'body_text=When? button_text=Choose sections:=\'[{"rows":[{"id":"a","title":"Monday"}]}]\'',
+  },
+  {
+    word: 'link-button',
+    method: 'sendLinkButton',
+    takes: 'body_text="On its way" button_text=Follow url=https://...',
+  },
   { word: 'approved-template', method: 'sendApprovedTemplate', takes: 'name=order_shipped language=en_US' },
   { word: 'template', method: 'sendTemplate', takes: `body_text=Ok buttons:='[{"text":"Yes","id":"y"}]'` },
   {

@@ -21,6 +21,8 @@ const EVERY_TYPE: Record<MessageType, true> = {
   poll_vote: true,
   template: true,
   approved_template: true,
+  list: true,
+  link_button: true,
   template_reply: true,
   event: true,
   ptv: true,

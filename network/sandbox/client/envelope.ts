@@ -1,13 +1,18 @@
 /** Converts a message of the port to this network's wire format. */
+import type { Operation } from '@posthorn/contract/message-types.ts';
 import type { Composers } from '@posthorn/core/network/abilities.ts';
+import type { NetworkActions } from '@posthorn/core/network/actions.ts';
 import type { OutboundMessage } from '@posthorn/core/network/driver.ts';
 import { operationOf } from '@posthorn/core/network/messages.ts';
 import type { MediaInfo } from '../families/media.ts';
 import type { FamilyName } from '../families/registry.ts';
 import type { SendItem } from '../frames.ts';
 
-/** The templates of this network need no approval. */
-export const LACKS = ['approved_template', 'template_list', 'template_create', 'template_delete'] as const;
+/** The templates of this network need no approval, and its buttons are those of templates. */
+export const LACKS = [
+  ...['approved_template', 'list', 'link_button'],
+  ...['template_list', 'template_create', 'template_delete'],
+] as const satisfies readonly (Operation | keyof NetworkActions)[];
 
 /** The family that carries each send operation; null: that of the message's type. */
 export const FAMILIES: Composers<FamilyName | null, (typeof LACKS)[number]> = {

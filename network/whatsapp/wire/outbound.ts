@@ -85,6 +85,8 @@ export const LACKS = [
   // The network shows buttons of approved business senders only.
   'template',
   'approved_template',
+  'list',
+  'link_button',
   'template_list',
   'template_create',
   'template_delete',

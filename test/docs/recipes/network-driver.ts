@@ -29,7 +29,7 @@ const LACKS = [
   ...(['group_revoke_invite', 'group_join', 'group_leave', 'presence_set', 'presence_subscribe'] as const),
   ...(['profile', 'profile_update', 'about', 'business_profile', 'business_catalog'] as const),
   ...(['approved_template', 'business_collections', 'reject_call', 'template_list'] as const),
-  ...(['template_create', 'template_delete'] as const),
+  ...(['template_create', 'template_delete', 'list', 'link_button'] as const),
 ] as const;
 type Lacks = (typeof LACKS)[number];
 

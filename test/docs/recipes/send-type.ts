@@ -114,8 +114,8 @@ export const checklist = rule({
   },
   {
     file: 'test/driver-contract/abilities.test.ts',
-    replace: "      ['template', 'approved_template'],\n",
-    by: "      ['checklist', 'template', 'approved_template'],\n",
+    replace: "        ...['template', 'approved_template', 'list', 'link_button'],\n",
+    by: "        ...['checklist', 'template', 'approved_template', 'list', 'link_button'],\n",
   },
   {
     file: 'contract/examples/messaging.ts',
