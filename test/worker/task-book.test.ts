@@ -93,3 +93,50 @@ test('a cancelled task is forgotten when that is recorded, and not before', () =
   book.forgetCancelled();
   assert.deepEqual([book.isCancelled('recorded'), book.isCancelled('unrecorded')], [false, true]);
 });
+
+test('a task waits for the earlier ones of its chat alone, until they are taken, ended or cancelled', () => {
+  const inChat = (taskId: string, chatJid: string, seq: number, more: Partial<PendingTask> = {}) =>
+    ({ ...task(taskId), chatJid, seq, ...more }) as PendingTask;
+  const leave: [string, (book: ReturnType<typeof createTaskBook>) => void][] = [
+    ['due', (book) => void book.takeDue(100)],
+    ['ended', (book) => book.end('first')],
+    ['cancelled', (book) => void book.cancel([task('first')])],
+  ];
+  for (const [name, go] of leave) {
+    const book = createTaskBook();
+    book.defer(inChat('first', 'ana', 5), 100, 'rate_limited');
+    const later = inChat('later', 'ana', 6);
+    assert.deepEqual(book.earlierOf(later), { untilMs: 100, reason: 'rate_limited' }, name);
+    assert.equal(book.earlierOf(inChat('before', 'ana', 4)), null, 'an earlier one waits for none');
+    assert.equal(book.earlierOf(inChat('same', 'ana', 5)), null, 'nor does the task itself');
+    assert.equal(book.earlierOf(inChat('elsewhere', 'ben', 6)), null, 'nor another chat');
+    go(book);
+    assert.equal(book.earlierOf(later), null, name);
+  }
+  const book = createTaskBook();
+  book.defer(inChat('awaited', 'ana', 1, { awaitedSinceMs: 1 }), 100);
+  assert.equal(
+    book.earlierOf(inChat('later', 'ana', 6)),
+    null,
+    'one that the network may have taken is passed',
+  );
+  book.defer(inChat('second', 'ana', 2), 200);
+  book.defer(inChat('third', 'ana', 3), 150);
+  assert.equal(book.earlierOf(inChat('later', 'ana', 6))?.untilMs, 200);
+  book.defer(inChat('second', 'ana', 2), 300);
+  assert.equal(book.earlierOf(inChat('later', 'ana', 6))?.untilMs, 300, 'deferred again');
+});
+
+test('asking for earlier tasks of a chat does not walk those of the others', () => {
+  const book = createTaskBook();
+  let reads = 0;
+  for (let at = 0; at < 5_000; at += 1) {
+    const other = { ...task(`task ${at}`), seq: at } as PendingTask;
+    Object.defineProperty(other, 'seq', { get: () => (reads += 1) });
+    Object.defineProperty(other, 'chatJid', { value: `chat ${at}` });
+    book.defer(other, 100);
+  }
+  const mine = { ...task('mine'), chatJid: 'chat 4999', seq: 10_000 } as PendingTask;
+  assert.deepEqual(book.earlierOf(mine), { untilMs: 100, reason: 'send_failed' });
+  assert.equal(reads, 1);
+});

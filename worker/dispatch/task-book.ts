@@ -108,7 +108,7 @@ export function createTaskBook(): TaskBook {
   const underWay = new Set<string>();
   /** Tasks that must not be sent, and whether their cancellation is recorded. */
   const cancelled = new Map<string, 'recorded' | 'unrecorded'>();
-  const deferred = new Map<string, { task: PendingTask; retryAtMs: number; reason: string }>();
+  const deferred = createDeferred();
   const holds = new Map<string, Hold>();
   return {
     begin(taskId) {
@@ -124,12 +124,12 @@ export function createTaskBook(): TaskBook {
     settle: (taskId) => void underWay.delete(taskId),
     defer(task, retryAtMs, reason = 'send_failed') {
       underWay.delete(task.taskId);
-      deferred.set(task.taskId, { task, retryAtMs, reason });
+      deferred.set({ task, retryAtMs, reason });
     },
     earlierOf({ chatJid, seq }) {
-      for (const { task, retryAtMs, reason } of deferred.values()) {
+      for (const { task, retryAtMs, reason } of deferred.ofChat(chatJid)) {
         // One that the network may have taken is not sent again, so nothing can overtake it.
-        if (task.awaitedSinceMs !== undefined || task.chatJid !== chatJid || task.seq >= seq) continue;
+        if (task.awaitedSinceMs !== undefined || task.seq >= seq) continue;
         return { untilMs: retryAtMs, reason };
       }
       return null;
@@ -142,11 +142,10 @@ export function createTaskBook(): TaskBook {
       return null;
     },
     has: (taskId) => deferred.has(taskId) || underWay.has(taskId),
-    deferredCount: () => deferred.size,
-    hasDeferred: () => deferred.size > 0,
+    deferredCount: () => deferred.size(),
+    hasDeferred: () => deferred.size() > 0,
     due(nowMs) {
-      if (deferred.size === 0) return [];
-      return [...deferred.values()].flatMap(({ task, retryAtMs }) => (retryAtMs <= nowMs ? [task] : []));
+      return [...deferred.all()].flatMap(({ task, retryAtMs }) => (retryAtMs <= nowMs ? [task] : []));
     },
     takeDue(nowMs) {
       const due = this.due(nowMs).sort((one, other) => one.seq - other.seq);
@@ -167,5 +166,40 @@ export function createTaskBook(): TaskBook {
     forgetCancelled() {
       for (const [taskId, state] of cancelled) if (state === 'recorded') cancelled.delete(taskId);
     },
+  };
+}
+
+interface DeferredTask {
+  task: PendingTask;
+  retryAtMs: number;
+  reason: string;
+}
+
+/**
+ * Deferred tasks in the order in which they were deferred first, and the same by chat: every task that comes asks for the
+ * earlier ones of its chat, and a queue holds thousands of others.
+ */
+function createDeferred() {
+  const tasks = new Map<string, DeferredTask>();
+  const byChat = new Map<string, Map<string, DeferredTask>>();
+  return {
+    set(entry: DeferredTask): void {
+      const { taskId, chatJid } = entry.task;
+      tasks.set(taskId, entry);
+      const chat = byChat.get(chatJid) ?? new Map<string, DeferredTask>();
+      byChat.set(chatJid, chat.set(taskId, entry));
+    },
+    delete(taskId: string): void {
+      const entry = tasks.get(taskId);
+      if (!entry) return;
+      tasks.delete(taskId);
+      const chat = byChat.get(entry.task.chatJid);
+      chat?.delete(taskId);
+      if (chat?.size === 0) byChat.delete(entry.task.chatJid);
+    },
+    has: (taskId: string) => tasks.has(taskId),
+    size: () => tasks.size,
+    all: () => tasks.values(),
+    ofChat: (chatJid: string): Iterable<DeferredTask> => byChat.get(chatJid)?.values() ?? [],
   };
 }
