@@ -76,4 +76,5 @@ export const groups: Readonly<Record<string, string>> = {
   'sandbox phones': 'virtual phones',
   'sandbox messages': 'messages on a virtual phone',
   'sandbox faults': 'faults on demand',
+  'sandbox cloud': 'official numbers, at a simulated Cloud API',
 };

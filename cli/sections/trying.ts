@@ -1,4 +1,14 @@
 import type { Command } from '../command.ts';
+import {
+  cloudClear,
+  cloudFault,
+  cloudNumber,
+  cloudReview,
+  cloudSent,
+  cloudToken,
+  cloudWebhooks,
+  cloudWrite,
+} from '../commands/sandbox/cloud.ts';
 import { addFault, clearFaults, listFaults } from '../commands/sandbox/faults.ts';
 import { ledger } from '../commands/sandbox/ledger.ts';
 import { listMessages, sendFromPhone } from '../commands/sandbox/messages.ts';
@@ -18,6 +28,14 @@ export const trying: readonly Command[] = [
   listFaults,
   addFault,
   clearFaults,
+  cloudNumber,
+  cloudWrite,
+  cloudWebhooks,
+  cloudToken,
+  cloudReview,
+  cloudFault,
+  cloudClear,
+  cloudSent,
   trigger,
   calls('playground show', 'playground.show'),
   calls('playground send', 'playground.send'),

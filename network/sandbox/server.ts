@@ -8,15 +8,17 @@ import { limitTransfers, type TransferLimits } from '@posthorn/core/platform/htt
 import { WebSocketServer } from 'ws';
 import { callRoutes } from './control/call-routes.ts';
 import { CDN_PATH, serveCdn } from './control/cdn-http.ts';
+import { cloudRoutes, GRAPH_PATH, serveGraph } from './control/cloud-routes.ts';
 import { deviceRoutes } from './control/device-routes.ts';
 import { groupRoutes } from './control/group-routes.ts';
-import { createGuard } from './control/guard.ts';
-import { serveControl } from './control/http.ts';
+import { createGuard, type Guard } from './control/guard.ts';
+import { type Route, serveControl } from './control/http.ts';
 import { networkRoutes } from './control/network-routes.ts';
 import { phoneActions } from './control/phone-actions.ts';
 import { phoneRoutes } from './control/phone-routes.ts';
 import { socialRoutes } from './control/social-routes.ts';
 import { createFaultBook } from './faults/fault-book.ts';
+import { createGraph, type Graph } from './graph/server.ts';
 import { type SandboxLog, silentLog } from './log.ts';
 import { serveConnection } from './sessions/connection.ts';
 import { createPairingDesk } from './sessions/pairing.ts';
@@ -101,7 +103,10 @@ export async function createSandboxServer(options: SandboxOptions = {}): Promise
     autoPairAfterMs: options.autoPair === false ? null : (options.autoPairDelayMs ?? 300),
   });
 
+  let controlUrl = '';
+  const graph = createGraph({ baseUrl: () => `${controlUrl}${GRAPH_PATH}` });
   const routes = [
+    ...cloudRoutes(graph),
     ...phoneRoutes(world),
     ...phoneActions(world),
     ...deviceRoutes(world),
@@ -110,10 +115,7 @@ export async function createSandboxServer(options: SandboxOptions = {}): Promise
     ...callRoutes(world),
     ...networkRoutes(world, desk, sessions),
   ];
-  http.off('request', answerStarting).on('request', (request, response) => {
-    if (request.url?.startsWith(CDN_PATH)) void serveCdn({ world, guard }, request, response);
-    else void serveControl({ routes, guard, beforeReply: world.flush, log }, request, response);
-  });
+  http.off('request', answerStarting).on('request', answering({ world, guard, graph, routes, log }));
   const sockets = new WebSocketServer({
     server: http,
     path: '/ws',
@@ -127,13 +129,14 @@ export async function createSandboxServer(options: SandboxOptions = {}): Promise
   const heartbeat = setInterval(() => pingAll(sessions), HEARTBEAT_MS);
   heartbeat.unref();
 
-  const reachable =
-    host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
+  const reachable = reachableOf(host);
+  controlUrl = `http://${reachable}:${port}`;
   log.info({ port }, 'sandbox network listens');
 
   let closing: Promise<void> | undefined;
   async function closeAll() {
     clearInterval(heartbeat);
+    graph.close();
     world.wheel.stop();
     for (const session of sessions) endSession(world, session, 'shutting_down');
     outbox.stop();
@@ -149,7 +152,7 @@ export async function createSandboxServer(options: SandboxOptions = {}): Promise
   }
   return {
     url: `ws://${reachable}:${port}/ws`,
-    controlUrl: `http://${reachable}:${port}`,
+    controlUrl,
     port,
     close: () => (closing ??= closeAll()),
   };
@@ -186,6 +189,28 @@ async function openWorld(
   await restoreWorld(world, path, compactAboveBytes);
   world.journal = openJournal(path, schedule);
   resumeWorld(world);
+}
+
+/** The host as it stands in an address on this machine. */
+function reachableOf(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+/** Answers requests, by what stands first in their path. */
+function answering(deps: {
+  world: World;
+  guard: Guard;
+  graph: Graph;
+  routes: readonly Route[];
+  log: SandboxLog;
+}) {
+  const { world, guard, graph, routes, log } = deps;
+  return (request: IncomingMessage, response: ServerResponse): void => {
+    if (request.url?.startsWith(`${GRAPH_PATH}/`)) serveGraph({ graph, guard }, request, response);
+    else if (request.url?.startsWith(CDN_PATH)) void serveCdn({ world, guard }, request, response);
+    else void serveControl({ routes, guard, beforeReply: world.flush, log }, request, response);
+  };
 }
 
 /** Answers while the journal is being read: the port is taken, but nothing else is ready. */

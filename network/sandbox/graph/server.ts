@@ -20,18 +20,24 @@ import { createPeople, type GraphPeople } from './people.ts';
 import { createPoster, type Poster } from './post.ts';
 import { answerTemplates } from './templates.ts';
 
-export interface GraphServer extends GraphPeople {
-  /** For `GRAPH_URL`. */
-  url: string;
+export interface Graph extends GraphPeople {
   world: GraphWorld;
   poster(number: OfficialNumber): Poster;
+  /** Answers one request, whose path begins with the version. */
+  answer(request: IncomingMessage, response: ServerResponse, path: string): Promise<void>;
+  /** Posts nothing more. */
+  close(): void;
+}
+
+export interface GraphServer extends Omit<Graph, 'answer' | 'close'> {
+  /** For `GRAPH_URL`. */
+  url: string;
   close(): Promise<void>;
 }
 
-export async function createGraphServer(
-  options: { port?: number; host?: string; now?: () => Date; random?: () => number } = {},
-): Promise<GraphServer> {
-  const { port = 0, host = '127.0.0.1', now = () => new Date(), random = Math.random } = options;
+/** The Graph API without a server of its own; `baseUrl` is where it is reached. */
+export function createGraph(options: { baseUrl(): string; now?: () => Date; random?: () => number }): Graph {
+  const { baseUrl, now = () => new Date(), random = Math.random } = options;
   const world = newWorld();
   const posters = new Map<string, Poster>();
   const poster = (number: OfficialNumber): Poster => {
@@ -39,31 +45,49 @@ export async function createGraphServer(
     posters.set(number.id, known);
     return known;
   };
-  let url = '';
   const deps: GraphDeps = {
-    ...{ world, now, random },
-    baseUrl: () => url,
+    ...{ world, now, random, baseUrl },
     post: (number, posted) => poster(number).push(posted),
   };
-  const server = createServer((request, response) => void serve(deps, request, response));
+  return {
+    world,
+    poster,
+    ...createPeople(deps, poster),
+    answer: (request, response, path) => serve(deps, request, response, path),
+    close() {
+      for (const each of posters.values()) each.close();
+    },
+  };
+}
+
+export async function createGraphServer(
+  options: { port?: number; host?: string; now?: () => Date; random?: () => number } = {},
+): Promise<GraphServer> {
+  const { port = 0, host = '127.0.0.1', ...more } = options;
+  let url = '';
+  const { answer, close, ...graph } = createGraph({ ...more, baseUrl: () => url });
+  const server = createServer((request, response) => void answer(request, response, request.url ?? '/'));
   await new Promise<void>((resolve) => server.listen(port, host, resolve));
   url = `http://${host}:${(server.address() as AddressInfo).port}`;
   return {
     url,
-    world,
-    poster,
-    ...createPeople(deps, poster),
+    ...graph,
     async close() {
-      for (const each of posters.values()) each.close();
+      close();
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
   };
 }
 
-async function serve(deps: GraphDeps, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function serve(
+  deps: GraphDeps,
+  request: IncomingMessage,
+  response: ServerResponse,
+  path: string,
+): Promise<void> {
   try {
-    const answer = await answerTo(deps, request);
+    const answer = await answerTo(deps, request, path);
     if (deps.world.answerDelayMs > 0) await delay(deps.world.answerDelayMs);
     if (Buffer.isBuffer(answer))
       response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(answer);
@@ -86,9 +110,10 @@ function respond(response: ServerResponse, status: number, body: unknown): void 
 async function answerTo(
   deps: GraphDeps,
   request: IncomingMessage,
+  path: string,
 ): Promise<Buffer | Record<string, unknown>> {
   const { world } = deps;
-  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://graph');
+  const { pathname, searchParams } = new URL(path, 'http://graph');
   const [, version = '', id = '', edge] = pathname.split('/').map(decodeURIComponent);
   const body = await buffer(request);
   const number = callerOf(world, request.headers.authorization);

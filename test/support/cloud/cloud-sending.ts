@@ -52,11 +52,18 @@ export interface CloudInstance {
 }
 
 export async function startCloudSending(
-  options: { driver?: Partial<CloudDriverOptions>; worker?: Partial<WorkerDeps>; random?: () => number } = {},
+  options: {
+    driver?: Partial<CloudDriverOptions>;
+    worker?: Partial<WorkerDeps>;
+    random?: () => number;
+    /** Another Graph API than the one that is started here. */
+    graphUrl?: string;
+  } = {},
 ): Promise<CloudSending> {
   const graph = await createGraphServer(options.random ? { random: options.random } : {});
+  const graphUrl = options.graphUrl ?? graph.url;
   const api = await startTestMessaging(
-    { NETWORK_DRIVERS: 'whatsapp-cloud', GRAPH_URL: graph.url },
+    { NETWORK_DRIVERS: 'whatsapp-cloud', GRAPH_URL: graphUrl },
     { clock: systemClock },
   );
   const { parts, config } = api;
@@ -72,7 +79,7 @@ export async function startCloudSending(
       broker: createInProcessBroker(),
       cipher: createCipher(config.ENCRYPTION_KEY),
       driver: createCloudDriver({
-        graph: { url: graph.url, version: 'v26.0' },
+        graph: { url: graphUrl, version: 'v26.0' },
         callbackUrl: (instanceId) => cloudWebhookUrl(api.url, instanceId),
         ...{ log: parts.log, sendTimeoutMs: 5_000 },
         ...options.driver,
