@@ -10,7 +10,15 @@ import { jidOf } from './addresses.ts';
 import { readChange, readMessage } from './read-message.ts';
 import { readTemplateNews } from './read-template-news.ts';
 import { verdictOf } from './verdicts.ts';
-import { bodyShape, contactShape, messageShape, statusShape, valueShape } from './webhook-shapes.ts';
+import {
+  bodyShape,
+  changeShape,
+  contactShape,
+  entryShape,
+  messageShape,
+  statusShape,
+  valueShape,
+} from './webhook-shapes.ts';
 
 /** One thing that a webhook tells. */
 export type Told =
@@ -44,17 +52,24 @@ export function readWebhook(body: Uint8Array, own: Own): Reading {
   const parsed = bodyShape.safeParse(parse(body));
   if (!parsed.success) return { told: [], passedOver: 1 };
   let left = ITEMS_MAX;
-  for (const entry of parsed.data.entry) {
-    for (const { field, value: raw } of entry.changes ?? []) {
-      left -= 1 + itemsIn(raw);
+  for (const rawEntry of listOf(parsed.data.entry)) {
+    const entry = entryShape.safeParse(rawEntry).data;
+    for (const rawChange of listOf(entry?.changes)) {
+      const change = changeShape.safeParse(rawChange).data;
+      left -= 1 + itemsIn(change?.value);
       if (left < 0) return { ...reading, passedOver: reading.passedOver + 1 };
-      const value = valueShape.safeParse(raw).data;
-      if (value && isOurs(value, entry.id, own))
-        readValue(reading, { field: field ?? '', value, at: dateOf(entry.time, own.now) }, own);
+      const value = valueShape.safeParse(change?.value).data;
+      if (entry && value && isOurs(value, entry.id, own))
+        readValue(reading, { field: change?.field ?? '', value, at: dateOf(entry.time, own.now) }, own);
       else reading.passedOver += 1;
     }
   }
   return reading;
+}
+
+/** No more than are read of one body. */
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value.slice(0, ITEMS_MAX + 1) : [];
 }
 
 /** How many items a value has, before any of them is looked at. */

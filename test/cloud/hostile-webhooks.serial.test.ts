@@ -16,11 +16,18 @@ test('webhooks that are forged, re-serialised or too large are refused without h
   const signed = bodyOf(instance.number, [{ field: 'messages', value: { text: 'é@/' } }]);
   const signature = signatureOf(instance.number.appSecret, signed);
   const largest = Buffer.alloc(RAW_BODY_MAX_BYTES, 0x5b);
+  const ones = Array(1_400_000).fill('1').join(',');
+  const entries = Buffer.from(`{"entry":[${ones}]}`);
+  const status = `{"id":"a","status":"failed","errors":[${ones}]}`;
+  const value = `{"metadata":{"phone_number_id":"${instance.number.id}"},"statuses":[${status}]}`;
+  const errors = Buffer.from(`{"entry":[{"id":"1","changes":[{"field":"messages","value":${value}}]}]}`);
   const kinds: [string, Buffer, string, number][] = [
     ['forged', largest, signatureOf('a guess', largest), 401],
     ['re-serialised', Buffer.from(JSON.stringify(JSON.parse(signed.toString()))), signature, 401],
     ['too large', Buffer.alloc(RAW_BODY_MAX_BYTES + 1), signature, 413],
     ['signed, and a nest of brackets', largest, signatureOf(instance.number.appSecret, largest), 200],
+    ['signed, and a million entries', entries, signatureOf(instance.number.appSecret, entries), 200],
+    ['signed, and a million errors', errors, signatureOf(instance.number.appSecret, errors), 200],
   ];
   const target = { url: `${cloud.api.url}/v1/instances`, headers: { 'x-api-key': cloud.company.apiKey } };
   for (const [what, body, sign, expected] of kinds) {
