@@ -36,7 +36,11 @@ export function ChosenInstance(props: { instance: string | undefined; to: To; ch
               action={mayManage && <ButtonLink to="/instances/new">{t('instances.create')}</ButtonLink>}
             />
           );
-        if (!instance) return <Navigate to={to} search={{ instance: first?.instance_id }} replace />;
+        if (!instance) {
+          // What else the address says stays, as a tab that a link leads to.
+          const search = (before: object) => ({ ...before, instance: first?.instance_id });
+          return <Navigate to={to} search={search as never} replace />;
+        }
         const options = instances.map(({ instance_id: value, name: label }) => ({ value, label }));
         return (
           <>

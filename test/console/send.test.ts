@@ -75,6 +75,8 @@ describe('the form to send', () => {
     await row.getByText('Cancelled').waitFor();
     await page.getByRole('tab', { name: 'Queue' }).click();
     await page.getByText('Nothing waits').waitFor();
+    await page.goto(`${server.url}/console/messages?show=queue`);
+    await page.getByText('Nothing waits').waitFor();
     assert.deepEqual(await findBarriers(page), []);
     assert.deepEqual(faults, []);
   });

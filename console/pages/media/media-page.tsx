@@ -1,4 +1,4 @@
-import { FileInput, SegmentedControl, SimpleGrid, Stack } from '@mantine/core';
+import { FileInput, NativeSelect, SimpleGrid, Stack } from '@mantine/core';
 import { useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -40,12 +40,12 @@ function Library({ instanceId }: { instanceId: string }) {
   return (
     <Stack>
       <Upload upload={upload} />
-      <SegmentedControl
-        maw={560}
-        aria-label={t('messages.type')}
+      <NativeSelect
+        label={t('messages.type')}
+        maw={420}
         value={kind}
         data={(Object.keys(KINDS) as Kind[]).map((value) => ({ value, label: t(`media.kinds.${value}`) }))}
-        onChange={setKind}
+        onChange={(event) => setKind(event.target.value as Kind)}
       />
       {remove.error && <ApiError error={remove.error} />}
       <Shown query={list}>
