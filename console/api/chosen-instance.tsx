@@ -37,7 +37,7 @@ export function ChosenInstance(props: { instance: string | undefined; to: To; ch
             />
           );
         if (!instance) {
-          // What else the address says stays, as a tab that a link leads to.
+          // The address keeps the rest, such as a tab that a link leads to.
           const search = (before: object) => ({ ...before, instance: first?.instance_id });
           return <Navigate to={to} search={search as never} replace />;
         }

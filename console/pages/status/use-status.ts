@@ -19,7 +19,7 @@ export function useStatuses(instanceId: string, direction: StatusItem['direction
   });
 }
 
-/** Who saw a status of one's own. */
+/** The people who saw a status of one's own. */
 export function useViews(instanceId: string, statusId: string) {
   const client = useClient();
   return useQuery<StatusViews>({
