@@ -39,6 +39,8 @@ const FIELD_COLUMNS: Record<string, string> = {
   'feedback.list query before': 'public.feedback',
   'admin.listInstances query company_id': 'public.companies',
   'deliveries.companyLogs query webhook_id': 'public.webhooks',
+  'deliveries.events query webhook_id': 'public.webhooks',
+  'deliveries.metrics query webhook_id': 'public.webhooks',
   'deliveries.retryBulk body log_ids.[]': 'public.webhook_delivery_logs',
   'admin.listEvents query before': 'billing.provider_events',
   'subscriptions.create body card_id': 'billing.cards',
