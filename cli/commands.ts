@@ -65,6 +65,7 @@ export const groups: Readonly<Record<string, string>> = {
   profiles: 'keys and logins, kept under names',
   scheduled: 'sends with a time of their own',
   status: 'stories: posted, seen and received',
+  templates: 'approved templates of an official number',
   users: 'the users of the company',
   groups: 'groups that an instance is in',
   presence: 'presence: online and typing',

@@ -197,6 +197,7 @@ export type { QueueTask } from '@posthorn/contract/messaging/queue.ts';
 export type { ScheduleAccepted, ScheduledSend } from '@posthorn/contract/messaging/scheduled.ts';
 export type { ContactItem } from '@posthorn/contract/messaging/send-bodies.ts';
 export type { StatusItem, StatusPrivacy, StatusViews } from '@posthorn/contract/messaging/status.ts';
+export type { MessageTemplate, MessageTemplateList } from '@posthorn/contract/messaging/templates.ts';
 export type { CreatedToken, Token } from '@posthorn/contract/messaging/tokens.ts';
 export type { CompanyUsage, UsageCounts } from '@posthorn/contract/messaging/usage.ts';
 export type { UserDto as User } from '@posthorn/contract/messaging/users.ts';

@@ -90,7 +90,7 @@ const page = z
     next_page_cursor: z.string().optional().meta({ description: 'Absent on the last page' }),
   })
   .meta({ id: 'MessageTemplateList' });
-export type MessageTemplatePage = z.infer<typeof page>;
+export type MessageTemplateList = z.infer<typeof page>;
 
 const TEMPLATES = '/v1/instances/:instanceId/templates' as const;
 const ASKING = {

@@ -1,5 +1,5 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import type { MessageTemplatePage } from '@posthorn/contract/messaging/templates.ts';
+import type { MessageTemplateList } from '@posthorn/contract/messaging/templates.ts';
 import type { Principal } from '../access/principal.ts';
 import { askNetwork } from '../rpc/ask-network.ts';
 import type { RpcDeps } from '../rpc/request-owner.ts';
@@ -23,7 +23,7 @@ interface Query {
 export async function listTemplates(
   deps: RpcDeps,
   { query, ...caller }: TemplateCaller & { query: Query },
-): Promise<MessageTemplatePage> {
+): Promise<MessageTemplateList> {
   const { limit, cursor, name, status } = query;
   const args = {
     limit,
