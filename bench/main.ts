@@ -1,10 +1,11 @@
 /**
  * `npm run bench`: the hot paths compared with their references, in one run on one machine.
  * `--json` prints one object; `--only
- * accept,chats,e2e,instance,whatsapp,rows,cpu,pipeline,webhooks,streams,media,http,lists,memory`, `--rounds`,
- * `--seconds`, `--messages`, `--texts`, `--rows`, `--chats` and `--memory` make it smaller. Timings are only printed:
+ * accept,chats,e2e,instance,whatsapp,rows,cpu,pipeline,webhooks,streams,media,http,lists,memory,costs`, `--rounds`,
+ * `--seconds`, `--messages`, `--sessions`, `--texts`, `--rows`, `--chats` and `--memory` make it smaller. Timings are only printed:
  * they do not fail the run.
  */
+import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import {
   compareFullWithEmpty,
@@ -13,6 +14,7 @@ import {
   compareWithReferences,
 } from './accept/compare.ts';
 import type { Compared } from './accept/rounds.ts';
+import { measureUnitCosts } from './costs/unit-costs.ts';
 import { measureCpu } from './cpu/cpu-by-part.ts';
 import { measureCpuOfPipeline } from './cpu/cpu-of-pipeline.ts';
 import { compareEndToEnd } from './end-to-end/compare.ts';
@@ -31,7 +33,7 @@ const { values } = parseArgs({
     only: {
       type: 'string',
       default:
-        'accept,chats,e2e,instance,whatsapp,rows,cpu,pipeline,webhooks,streams,media,http,lists,memory',
+        'accept,chats,e2e,instance,whatsapp,rows,cpu,pipeline,webhooks,streams,media,http,lists,memory,costs',
     },
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '5' },
@@ -40,6 +42,7 @@ const { values } = parseArgs({
     rows: { type: 'string', default: '10000000' },
     chats: { type: 'string', default: '100000' },
     memory: { type: 'string', default: '200000' },
+    sessions: { type: 'string', default: '2000' },
   },
 });
 const parts = new Set(values.only.split(','));
@@ -259,6 +262,16 @@ try {
     const rows = await measureHeapGrowth(databases, messages);
     table(rows);
     result.memory = rows;
+  }
+  if (parts.has('costs')) {
+    const messages = Number(values.messages);
+    const load = loadavg()[0]!.toFixed(1);
+    say(`\n(o) costs of one unit, over ${messages} messages; load of the machine before: ${load}`);
+    const costs = await measureUnitCosts(databases, { messages, sessions: Number(values.sessions) });
+    table(costs.units);
+    say('of an idle session: memory of the worker, and in each second');
+    table([costs.idle]);
+    result.costs = costs;
   }
   if (values.json) console.log(JSON.stringify(result));
 } finally {

@@ -11,9 +11,15 @@ const TIMEOUT_MS = 60_000;
  * arrived.
  */
 export async function measureRate(target: Target, receiver: Receiver, count: number): Promise<number> {
+  const startedAt = performance.now();
+  const lastAt = await receiver.allArrived(await sendTexts(target, count), TIMEOUT_MS);
+  return (count * 1_000) / (lastAt - startedAt);
+}
+
+/** Sends `count` texts as fast as they are accepted; gives their idempotency keys when the last is. */
+export async function sendTexts(target: Target, count: number): Promise<Set<string>> {
   const pool = new Pool(target.url, { connections: CONNECTIONS });
   const keys = new Set<string>();
-  const startedAt = performance.now();
   let left = count;
   await Promise.all(
     Array.from({ length: CONNECTIONS }, async () => {
@@ -23,9 +29,8 @@ export async function measureRate(target: Target, receiver: Receiver, count: num
       }
     }),
   );
-  const lastAt = await receiver.allArrived(keys, TIMEOUT_MS);
   await pool.close();
-  return (count * 1_000) / (lastAt - startedAt);
+  return keys;
 }
 
 /**

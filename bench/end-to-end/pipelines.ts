@@ -111,10 +111,13 @@ export async function startLimit(databases: BenchDatabases, receiver: Receiver):
   return { name: 'limit, one process', target: server.target, stop: () => server.process.kill() };
 }
 
-/** Connects the instances and sets the webhook. Nobody reads: messages are only sent and delivered. */
-async function prepare(
+/**
+ * Makes a company with connected instances and, with a receiver, a webhook. Nobody reads: messages are only sent and
+ * delivered.
+ */
+export async function prepare(
   db: Db,
-  at: { url: string; sandboxUrl: string; receiver: Receiver; instances: number },
+  at: { url: string; sandboxUrl: string; receiver?: Receiver; instances: number },
 ): Promise<Target> {
   const { url, sandboxUrl, receiver, instances } = at;
   await controlOf(sandboxUrl).post('/defaults', { auto_read: false });
@@ -129,13 +132,15 @@ async function prepare(
       }),
     );
   }
-  const created = await fetch(`${url}/v1/webhooks`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-api-key': company.apiKey },
-    body: JSON.stringify({ url: receiver.url, events: ['message.sent'] }),
-  });
-  if (created.status !== 201)
-    throw new Error(`the webhook was not made: ${created.status} ${await created.text()}`);
+  if (receiver) {
+    const created = await fetch(`${url}/v1/webhooks`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': company.apiKey },
+      body: JSON.stringify({ url: receiver.url, events: ['message.sent'] }),
+    });
+    if (created.status !== 201)
+      throw new Error(`the webhook was not made: ${created.status} ${await created.text()}`);
+  }
   await waitFor(
     async () => {
       const found = await db.query<{ n: number }>(
@@ -144,7 +149,7 @@ async function prepare(
       );
       return found.rows[0]?.n === instances;
     },
-    30_000,
+    120_000,
     { what: 'the instances are connected' },
   );
   return { url, instanceIds, apiKey: company.apiKey };
