@@ -17,10 +17,19 @@ import { httpUrl } from './send-bodies.ts';
 
 const interactive = {
   to: recipient,
-  header_text: z.string().min(1).max(INTERACTIVE_LINE_MAX_CHARS).optional(),
+  header_text: z
+    .string()
+    .min(1)
+    .max(INTERACTIVE_LINE_MAX_CHARS)
+    .optional()
+    .meta({ description: 'A line above the text' }),
   body_text: z.string().min(1).max(INTERACTIVE_BODY_MAX_CHARS),
   footer_text: z.string().min(1).max(INTERACTIVE_LINE_MAX_CHARS).optional(),
-  button_text: z.string().min(1).max(INTERACTIVE_BUTTON_MAX_CHARS),
+  button_text: z
+    .string()
+    .min(1)
+    .max(INTERACTIVE_BUTTON_MAX_CHARS)
+    .meta({ description: 'The words on the button', examples: ['Choose a day'] }),
 };
 
 const listRow = z.object({
@@ -29,8 +38,17 @@ const listRow = z.object({
     .min(1)
     .max(LIST_ROW_ID_MAX_CHARS)
     .meta({ description: 'Comes back with the choice', examples: ['tomorrow'] }),
-  title: z.string().min(1).max(LIST_TITLE_MAX_CHARS),
-  description: z.string().min(1).max(LIST_DESCRIPTION_MAX_CHARS).optional(),
+  title: z
+    .string()
+    .min(1)
+    .max(LIST_TITLE_MAX_CHARS)
+    .meta({ description: 'The words of the row', examples: ['Tomorrow'] }),
+  description: z
+    .string()
+    .min(1)
+    .max(LIST_DESCRIPTION_MAX_CHARS)
+    .optional()
+    .meta({ description: 'A line below the title' }),
 });
 const listSection = z.object({
   title: z
@@ -39,7 +57,9 @@ const listSection = z.object({
     .max(LIST_TITLE_MAX_CHARS)
     .optional()
     .meta({ description: 'Needed where there are several sections' }),
-  rows: boundedArray(listRow, { min: 1, tooFew: 'at least 1 row', max: LIST_ROWS_MAX }),
+  rows: boundedArray(listRow, { min: 1, tooFew: 'at least 1 row', max: LIST_ROWS_MAX }).meta({
+    description: 'The choices',
+  }),
 });
 
 export const sendListBody = z

@@ -21,7 +21,7 @@ describe('the form to send', () => {
     await page.goto(`${server.url}/console/messages/new?instance=${instanceId}`);
     const kinds = page.getByLabel('What to send');
     await kinds.waitFor();
-    assert.equal((await kinds.getByRole('option').all()).length, 21);
+    assert.equal((await kinds.getByRole('option').all()).length, 23);
 
     await kinds.selectOption('Send a poll');
     await page.getByRole('textbox', { name: 'To' }).fill(TO);

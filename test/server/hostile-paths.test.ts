@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { errorEnvelope } from '@posthorn/contract/errors.ts';
 import { listRoutes } from '@posthorn/contract/list-routes.ts';
 import { messagingContract } from '@posthorn/contract/messaging/index.ts';
+import { templateName } from '@posthorn/contract/messaging/official-bodies.ts';
 import { metaOf, takesBody } from '@posthorn/contract/route-meta.ts';
 import { startTestMessaging, type TestMessaging } from '../support/messaging.ts';
 import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
@@ -88,6 +89,8 @@ for (const { name, route } of listRoutes(messagingContract)) {
           ...(body ? { 'content-type': 'application/json' } : {}),
         };
         for (const [what, segment] of Object.entries(SEGMENTS)) {
+          // A good name, which only the network can tell to be unknown.
+          if (param === 'templateName' && templateName.safeParse(segment).success) continue;
           const path = route.path.replace(/:(\w+)/g, (_, each: string) =>
             each === param ? segment : each === 'instanceId' ? instanceId : randomUUID(),
           );
