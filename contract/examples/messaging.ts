@@ -98,9 +98,7 @@ export const messagingBodies: Readonly<Record<string, Readonly<Record<string, un
     name: 'order_shipped',
     language: 'en_US',
     category: 'UTILITY',
-    components: [
-      { type: 'BODY', text: 'Your order {{1}} is on its way.', example: { body_text: [['1001']] } },
-    ],
+    components: [{ type: 'BODY', text: 'Your order is on its way.' }],
   },
   'presence.set': { state: 'composing', chat_jid: PHONE },
   'profile.update': { name: 'Acme support', about: 'Ask us', picture_media_id: MEDIA_ID },
