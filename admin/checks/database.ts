@@ -66,6 +66,31 @@ export async function checkPooler({ config, log }: AdminDeps): Promise<Finding> 
   }
 }
 
+/** A standby that is this far behind answers no report. */
+const BEHIND_BYTES = 16 * 1024 * 1024;
+
+export async function checkStandby({ config, db, log }: AdminDeps): Promise<Finding> {
+  const url = config.DATABASE_READ_URL;
+  if (url === undefined) return { says: 'none, reports are read from the primary' };
+  const standby = createDb({ url, poolSize: 1, log, name: 'admin standby' });
+  try {
+    const replayed = await standby.query<{ lsn: string | null }>(
+      'SELECT pg_last_wal_replay_lsn()::text AS lsn WHERE pg_is_in_recovery()',
+    );
+    if (replayed.rows.length === 0) throw new Error('DATABASE_READ_URL names no standby');
+    const { rows } = await db.query<{ bytes: number }>(
+      'SELECT greatest(pg_wal_lsn_diff(pg_current_wal_flush_lsn(), $1::pg_lsn), 0)::float8 AS bytes',
+      [oneRow(replayed.rows).lsn ?? '0/0'],
+    );
+    const { bytes } = oneRow(rows);
+    const says = `${bytes} bytes behind`;
+    if (bytes <= BEHIND_BYTES) return { says };
+    return { says: `${says}: reports are read from the primary`, isRemark: true };
+  } finally {
+    await standby.close();
+  }
+}
+
 export async function checkSchema({ db }: AdminDeps): Promise<Finding> {
   for (const service of ['messaging', 'billing'] as const)
     if (await lacksMigrations(db, service))

@@ -5,6 +5,7 @@ import {
   checkDatabase,
   checkPooler,
   checkSchema,
+  checkStandby,
   checkWrites,
 } from '../checks/database.ts';
 import { checkBroker, checkDisk, checkFfmpeg, checkNode, checkStorage } from '../checks/machine.ts';
@@ -15,6 +16,7 @@ const CHECKS: Readonly<Record<string, (deps: AdminDeps) => Promise<Finding>>> = 
   'Node.js': checkNode,
   database: checkDatabase,
   pooler: checkPooler,
+  'standby for reports': checkStandby,
   schema: checkSchema,
   writes: checkWrites,
   'role of billing': checkBillingRole,

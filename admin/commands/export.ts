@@ -1,4 +1,6 @@
 import { exportCompany } from '@posthorn/core/operations/export-company.ts';
+import { PATIENT_LIMITS } from '@posthorn/core/platform/database/connection-limits.ts';
+import { openReportReads } from '@posthorn/core/platform/database/report-reads.ts';
 import { StartError } from '@posthorn/core/platform/run-main.ts';
 import { createStorage } from '@posthorn/core/platform/storage/create-storage.ts';
 import type { AdminCommand } from '../command.ts';
@@ -7,14 +9,21 @@ import { companyIdIn } from './company-id.ts';
 export const exportData: AdminCommand = {
   usage: 'export <company id> <empty folder>',
   summary: 'write all that is kept of a company: rows as JSON lines, and media',
-  async run({ config, db, tell }, args) {
+  async run({ config, db, log, tell }, args) {
     const [id, into] = args;
     if (into === undefined || args.length > 2) throw new StartError('export takes a company id and a folder');
     const companyId = companyIdIn(id);
     const storage = await createStorage(config);
+    const reports = openReportReads({
+      db,
+      url: config.DATABASE_READ_URL,
+      log,
+      name: 'admin export',
+      limits: PATIENT_LIMITS,
+    });
     try {
       const { files, missingMedia } = await exportCompany(
-        { db, storage, now: new Date() },
+        { db: await reports.choose(), storage, now: new Date() },
         { companyId, into },
       );
       const rows = files.reduce((sum, file) => sum + (file.rows ?? 0), 0);
@@ -23,6 +32,7 @@ export const exportData: AdminCommand = {
         tell(`the storage lacks ${missingMedia.length} objects: ${missingMedia.join(', ')}`);
       return missingMedia.length === 0;
     } finally {
+      await reports.close();
       await storage?.close();
     }
   },

@@ -55,6 +55,7 @@ export async function exportCompany(
     const { rowCount } = await sql.query('SELECT FROM companies WHERE id = $1', [companyId]);
     if (rowCount === 0) throw new StartError(`there is no company ${companyId}`);
     for (const table of await tenantTables(sql)) {
+      if (table.isUnlogged) continue;
       const file = await exportTable(sql, table, { companyId, into });
       if (file) manifest.files.push(file);
     }

@@ -113,6 +113,8 @@ export const configSchema = z.object({
   WORKER_PORT: port.optional(),
   DATA_DIR: z.string().min(1).default('.data'),
   DATABASE_URL: databaseUrl,
+  /** A standby of it, for reports and exports. */
+  DATABASE_READ_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
   /** Connections of each process to PostgreSQL, the few dedicated ones aside. */
   DATABASE_POOL_SIZE: positive.default(12),
   AMQP_URL: z.url({ protocol: /^amqps?$/ }),

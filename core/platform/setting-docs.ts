@@ -57,6 +57,10 @@ export const settingGroups = {
       meaning:
         '`postgres://user:password@host:port/database`; several servers of [a cluster](operating.md#a-cluster) as `host:port,host:port`',
     },
+    DATABASE_READ_URL: {
+      meaning: 'a [standby](operating.md#a-standby-for-reports) from which reports and exports are read',
+      unset: 'they are read from `DATABASE_URL`',
+    },
     DATABASE_POOL_SIZE: { meaning: 'connections of each process, besides a few dedicated ones' },
     BILLING_DATABASE_URL: {
       meaning: "billing's own database URL",

@@ -3,7 +3,7 @@ import type { CompanyUsage } from '@posthorn/contract/messaging/usage.ts';
 import { FREE_LIMITS } from '../access/free-limits.ts';
 import type { Principal } from '../access/principal.ts';
 import { MB } from '../media/storage-quota.ts';
-import type { Db } from '../platform/database/db.ts';
+import type { Sql } from '../platform/database/db.ts';
 import { oneRow } from '../platform/database/one-row.ts';
 import { HOUR_MS } from '../platform/durations.ts';
 import type { Clock } from '../platform/process/clock.ts';
@@ -27,27 +27,27 @@ const SUMS = ['sent', 'received', 'delivered', 'failed']
 
 /** The messages of a company by hour and by instance, and how much of its plan it uses (LIM-13). */
 export async function readCompanyUsage(
-  { db, clock }: { db: Db; clock: Clock },
+  { reports, clock }: { reports: Sql; clock: Clock },
   { companyId, requestsPerMinute }: Principal,
 ): Promise<CompanyUsage> {
   const hour = Math.floor(clock.now().getTime() / HOUR_MS);
   const since = new Date((hour - HOURS + 1) * HOUR_MS);
   const [hours, instances, plan] = await Promise.all([
     // By the instances, since the counts have no index by company.
-    db.query<Omit<Hour, 'at'> & { at: Date }>(
+    reports.query<Omit<Hour, 'at'> & { at: Date }>(
       `SELECT date_trunc('hour', u.minute, 'UTC') AS at, ${SUMS}
        FROM instances i JOIN usage_minutes u ON u.instance_id = i.id AND u.minute >= $2
        WHERE i.company_id = $1 GROUP BY 1`,
       [companyId, since],
     ),
-    db.query<CompanyUsage['instances'][number]>(
+    reports.query<CompanyUsage['instances'][number]>(
       `SELECT i.id AS instance_id, i.name, i.state, i.phone, ${SUMS}
        FROM (SELECT id, name, state, phone FROM instances WHERE company_id = $1 ORDER BY id DESC LIMIT $3) i
        LEFT JOIN usage_minutes u ON u.instance_id = i.id AND u.minute >= $2
        GROUP BY i.id, i.name, i.state, i.phone ORDER BY i.id DESC`,
       [companyId, since, USAGE_INSTANCES_MAX],
     ),
-    db.query<PlanRow>(
+    reports.query<PlanRow>(
       `SELECT (SELECT count(*)::int FROM instances WHERE company_id = c.id) AS instances,
               (SELECT count(*)::int FROM users WHERE company_id = c.id) AS users,
               (SELECT count(*)::int FROM webhooks WHERE company_id = c.id) AS webhooks,

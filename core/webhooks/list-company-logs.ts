@@ -1,7 +1,7 @@
 import type { CompanyDeliveryLog } from '@posthorn/contract/messaging/deliveries.ts';
 import type { DeliveryLog } from '@posthorn/contract/messaging/webhooks.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Db, Sql } from '../platform/database/db.ts';
+import type { Sql } from '../platform/database/db.ts';
 import { oneRow } from '../platform/database/one-row.ts';
 import { offsetOf } from '../platform/database/paging.ts';
 import type { Clock } from '../platform/process/clock.ts';
@@ -30,12 +30,12 @@ export interface CompanyLogsQuery {
  * company's, with its name. A foreign webhook has none (WHK-24).
  */
 export async function listCompanyLogs(
-  deps: { db: Db; clock: Clock },
+  deps: { reports: Sql; clock: Clock },
   query: CompanyLogsQuery,
 ): Promise<{ data: CompanyDeliveryLog[]; total: number; total_capped?: true }> {
   const companyId = reportCompany(query.principal);
   const now = deps.clock.now();
-  const { data, ...total } = await list(deps.db, {
+  const { data, ...total } = await list(deps.reports, {
     principal: query.principal,
     page: query.page,
     limit: query.limit,
@@ -61,12 +61,12 @@ export async function listCompanyLogs(
 
 /** The latest attempts of a company, all or those of one instance's events (WHK-24). */
 export async function listLatestLogs(
-  deps: { db: Db; clock: Clock },
+  deps: { reports: Sql; clock: Clock },
   query: { principal: Principal; instanceId?: string | undefined; page: number; limit: number },
 ): Promise<{ data: DeliveryLog[]; total: number; total_capped?: true }> {
   const instanceId = query.instanceId === undefined ? null : instanceParam(query.instanceId);
   if (query.instanceId !== undefined && instanceId === null) return { data: [], total: 0 };
-  const { data, ...total } = await list(deps.db, {
+  const { data, ...total } = await list(deps.reports, {
     principal: query.principal,
     page: query.page,
     limit: query.limit,

@@ -1,7 +1,7 @@
 import { HARD_FAIL_ATTEMPTS } from '@posthorn/contract/limits.ts';
 import type { DeliveredEvent, DeliveryStatus } from '@posthorn/contract/messaging/deliveries.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Db } from '../platform/database/db.ts';
+import type { Sql } from '../platform/database/db.ts';
 import { oneRow } from '../platform/database/one-row.ts';
 import { offsetOf } from '../platform/database/paging.ts';
 import type { Clock } from '../platform/process/clock.ts';
@@ -37,7 +37,7 @@ export interface DeliveredEventsQuery {
  * With a webhook, its attempts alone say how an event went. Unknown and foreign instances and webhooks have none.
  */
 export async function listDeliveredEvents(
-  deps: { db: Db; clock: Clock },
+  deps: { reports: Sql; clock: Clock },
   query: DeliveredEventsQuery,
 ): Promise<{ data: DeliveredEvent[]; total: number; total_capped?: true }> {
   const instanceId = query.instanceId === undefined ? null : instanceParam(query.instanceId);
@@ -55,14 +55,14 @@ export async function listDeliveredEvents(
   });
   const offset = offsetOf(query);
   const [rows, counted] = await Promise.all([
-    deps.db.query<Row>(`${PAGE_HEAD} (${latest('$6')}) l ${PAGE_TAIL}`, [
+    deps.reports.query<Row>(`${PAGE_HEAD} (${latest('$6')}) l ${PAGE_TAIL}`, [
       ...scope,
       now,
       offset + query.limit,
       offset,
       query.limit,
     ]),
-    deps.db.query<{ total: number }>(
+    deps.reports.query<{ total: number }>(
       `SELECT count(*)::int AS total FROM (SELECT 1 FROM (${latest('$5')}) l LIMIT $5) AS bounded`,
       [...scope, COUNTED_MAX],
     ),

@@ -1,7 +1,7 @@
 import type { DeliveryLog } from '@posthorn/contract/messaging/webhooks.ts';
 import { reachOf } from '../access/company-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Db } from '../platform/database/db.ts';
+import type { Sql } from '../platform/database/db.ts';
 import { oneRow } from '../platform/database/one-row.ts';
 import type { Orm } from '../platform/database/orm.ts';
 import { offsetOf } from '../platform/database/paging.ts';
@@ -12,13 +12,13 @@ import { boundedTotal, COUNTED_MAX } from './report-scope.ts';
 
 /** The attempts of one webhook, newest first. 404 WEBHOOK_NOT_FOUND. */
 export async function listDeliveryLogs(
-  deps: { orm: Orm; db: Db; clock: Clock },
+  deps: { orm: Orm; reports: Sql; clock: Clock },
   input: { principal: Principal; webhookId: number; page: number; limit: number },
 ): Promise<{ data: DeliveryLog[]; total: number; total_capped?: true }> {
   const { id } = await loadWebhook(reachOf(deps.orm, input.principal), input.webhookId);
   // The ids of the page first, from the index alone; bodies are made for those only.
   const [page, counted] = await Promise.all([
-    deps.db.query<LogRow>(
+    deps.reports.query<LogRow>(
       `WITH page AS MATERIALIZED (
          SELECT id, created_at FROM webhook_delivery_logs WHERE webhook_id = $1
          ORDER BY id DESC LIMIT $2 OFFSET $3)
@@ -30,7 +30,7 @@ export async function listDeliveryLogs(
        })}`,
       [id, input.limit, offsetOf(input), deps.clock.now()],
     ),
-    deps.db.query<{ total: number }>(
+    deps.reports.query<{ total: number }>(
       `SELECT count(*)::int AS total
        FROM (SELECT 1 FROM webhook_delivery_logs WHERE webhook_id = $1 LIMIT ${COUNTED_MAX}) AS bounded`,
       [id],

@@ -1,6 +1,6 @@
 import type { DeliveryLog } from '@posthorn/contract/messaging/webhooks.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Db } from '../platform/database/db.ts';
+import type { Sql } from '../platform/database/db.ts';
 import { cutPage, shortened } from '../platform/database/paging.ts';
 import { isUuid } from '../platform/ids.ts';
 import type { Clock } from '../platform/process/clock.ts';
@@ -14,14 +14,14 @@ const LOGS_MAX = 1_000;
  * except to a superadmin (WHK-18, WHK-25). A list of large answers ends early and says so (LIM-10).
  */
 export async function listEventDeliveries(
-  deps: { db: Db; clock: Clock },
+  deps: { reports: Sql; clock: Clock },
   input: { principal: Principal; eventId: string },
 ): Promise<{ logs: DeliveryLog[]; total: number; total_capped?: true }> {
   if (!isUuid(input.eventId)) return { logs: [], total: 0 };
   const { principal } = input;
   const attempts = `SELECT id, created_at, response, webhook_url FROM webhook_delivery_logs
     WHERE event_id = $1 AND ($2::int IS NULL OR company_id = $2) ORDER BY id LIMIT ${LOGS_MAX + 1}`;
-  const found = await deps.db.query<LogRow & { listed: number }>(
+  const found = await deps.reports.query<LogRow & { listed: number }>(
     `WITH page AS MATERIALIZED (
        SELECT id, created_at, listed
        FROM ${shortened(attempts, 'octet_length(response) + octet_length(webhook_url)', 'id')} AS attempts

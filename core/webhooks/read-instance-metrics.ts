@@ -1,17 +1,17 @@
 import type { InstanceMetrics } from '@posthorn/contract/messaging/deliveries.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Db } from '../platform/database/db.ts';
+import type { Sql } from '../platform/database/db.ts';
 import { oneRow } from '../platform/database/one-row.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import { instanceCondition, instanceParam, periodStart, reportCompany, successRate } from './report-scope.ts';
 
 /** Attempts of an instance's events in the last hours, and its webhooks, global ones included (WHK-22). */
 export async function readInstanceMetrics(
-  deps: { db: Db; clock: Clock },
+  deps: { reports: Sql; clock: Clock },
   query: { principal: Principal; instanceId: string; hours: number },
 ): Promise<InstanceMetrics> {
   const instanceId = instanceParam(query.instanceId);
-  const { rows } = await deps.db.query<
+  const { rows } = await deps.reports.query<
     Omit<InstanceMetrics, 'instance_id' | 'period_hours' | 'success_rate'>
   >(METRICS, [reportCompany(query.principal), instanceId, periodStart(query, deps.clock.now())]);
   const counts = oneRow(rows);

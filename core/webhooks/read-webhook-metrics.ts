@@ -1,6 +1,6 @@
 import type { WebhookMetrics } from '@posthorn/contract/messaging/deliveries.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Db } from '../platform/database/db.ts';
+import type { Sql } from '../platform/database/db.ts';
 import { HOUR_MS } from '../platform/durations.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import { addressFor, periodStart, reportCompany, successRate } from './report-scope.ts';
@@ -10,18 +10,18 @@ import { addressFor, periodStart, reportCompany, successRate } from './report-sc
  * with its counts by hour (WHK-23).
  */
 export async function readWebhookMetrics(
-  deps: { db: Db; clock: Clock },
+  deps: { reports: Sql; clock: Clock },
   query: { principal: Principal; hours: number; webhookId?: number | undefined },
 ): Promise<WebhookMetrics[]> {
   const now = deps.clock.now();
   const since = periodStart(query, now);
-  const { rows } = await deps.db.query<Omit<WebhookMetrics, 'success_rate'>>(METRICS, [
+  const { rows } = await deps.reports.query<Omit<WebhookMetrics, 'success_rate'>>(METRICS, [
     reportCompany(query.principal),
     since,
     query.webhookId ?? null,
   ]);
   const hours =
-    query.webhookId && rows.length > 0 ? await byHour(deps.db, query.webhookId, since, now) : null;
+    query.webhookId && rows.length > 0 ? await byHour(deps.reports, query.webhookId, since, now) : null;
   return rows.map((row) => ({
     ...row,
     url: addressFor(query.principal, row.url),
@@ -33,8 +33,8 @@ export async function readWebhookMetrics(
 type Hour = NonNullable<WebhookMetrics['by_hour']>[number];
 
 /** The hours that the period touches: the first and the last one in part. Those without attempts have no row. */
-async function byHour(db: Db, webhookId: number, since: Date, now: Date): Promise<Hour[]> {
-  const { rows } = await db.query<Omit<Hour, 'at'> & { at: Date }>(BY_HOUR, [webhookId, since]);
+async function byHour(reports: Sql, webhookId: number, since: Date, now: Date): Promise<Hour[]> {
+  const { rows } = await reports.query<Omit<Hour, 'at'> & { at: Date }>(BY_HOUR, [webhookId, since]);
   const known = new Map(rows.map(({ at, ...counts }) => [at.getTime(), counts]));
   const first = Math.floor(since.getTime() / HOUR_MS);
   const length = Math.floor(now.getTime() / HOUR_MS) - first + 1;

@@ -13,7 +13,7 @@ import { type OpenedMedia, openMedia } from '@posthorn/core/media/open-media.ts'
 import type { Bus } from '@posthorn/core/platform/broker/bus.ts';
 import { createNotificationWaits } from '@posthorn/core/platform/broker/notification-waits.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
-import type { Db } from '@posthorn/core/platform/database/db.ts';
+import type { Db, Sql } from '@posthorn/core/platform/database/db.ts';
 import type { Orm } from '@posthorn/core/platform/database/orm.ts';
 import { withoutTrailingSlashes } from '@posthorn/core/platform/http/base-url.ts';
 import { createAddressReader } from '@posthorn/core/platform/http/client-address.ts';
@@ -45,6 +45,8 @@ export interface MessagingDeps {
   db: Db;
   /** The pool for hot statements, created with `plans: 'indexed'`. */
   hotDb: Db;
+  /** Reads reports, where a standby does it (DATABASE_READ_URL). */
+  reports?: Sql;
   /** Created with `messagingEntities`. */
   orm: Orm;
   bus: Bus;
@@ -139,6 +141,7 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     ...accounts.deps,
     config,
     db,
+    reports: deps.reports ?? db,
     orm: deps.orm,
     bus,
     clock,

@@ -1,6 +1,6 @@
 import type { deliveries } from '@posthorn/contract/messaging/deliveries.ts';
 import type { Bus } from '@posthorn/core/platform/broker/bus.ts';
-import type { Db } from '@posthorn/core/platform/database/db.ts';
+import type { Db, Sql } from '@posthorn/core/platform/database/db.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import { listCompanyLogs, listLatestLogs } from '@posthorn/core/webhooks/list-company-logs.ts';
 import { listDeliveredEvents } from '@posthorn/core/webhooks/list-delivered-events.ts';
@@ -12,6 +12,7 @@ import { paged } from '../http/paged.ts';
 
 export interface DeliveriesRoutesDeps {
   db: Db;
+  reports: Sql;
   bus: Bus;
   clock: Clock;
 }

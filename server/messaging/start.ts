@@ -4,6 +4,7 @@ import type { Config } from '@posthorn/core/platform/config.ts';
 import { createDb } from '@posthorn/core/platform/database/db.ts';
 import { answeringInTime } from '@posthorn/core/platform/database/in-time.ts';
 import { createOrm } from '@posthorn/core/platform/database/orm.ts';
+import { openReportReads } from '@posthorn/core/platform/database/report-reads.ts';
 import { reconnectCounter } from '@posthorn/core/platform/database/watch-pool.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
@@ -53,6 +54,14 @@ export async function startMessaging(deps: {
     shown: shown('messaging hot'),
   });
   shutdown.add('messaging hot database', () => hotDb.close());
+  const reports = openReportReads({
+    db,
+    url: config.DATABASE_READ_URL,
+    log,
+    name: 'messaging reports',
+    shown: shown('messaging reports'),
+  });
+  shutdown.add('messaging reports', () => reports.close());
   const orm = await createOrm({ url, entities: messagingEntities, name: 'messaging' });
   shutdown.add('messaging orm', () => orm.close());
   const onLost = reconnectCounter(deps.metrics, 'notifications');
@@ -64,6 +73,7 @@ export async function startMessaging(deps: {
     media,
     db,
     hotDb,
+    reports,
     orm,
     bus,
     isDraining: shutdown.isDraining,

@@ -1,6 +1,6 @@
 import type { webhooks } from '@posthorn/contract/messaging/webhooks.ts';
 import type { Bus } from '@posthorn/core/platform/broker/bus.ts';
-import type { Db } from '@posthorn/core/platform/database/db.ts';
+import type { Db, Sql } from '@posthorn/core/platform/database/db.ts';
 import type { Orm } from '@posthorn/core/platform/database/orm.ts';
 import type { Cipher } from '@posthorn/core/platform/encryption.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
@@ -21,6 +21,7 @@ import { paged } from '../http/paged.ts';
 export interface WebhooksRoutesDeps {
   orm: Orm;
   db: Db;
+  reports: Sql;
   bus: Bus;
   clock: Clock;
   cipher: Cipher;

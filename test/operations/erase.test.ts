@@ -61,7 +61,8 @@ describe('the data of one company', () => {
     const into = path.join(work, 'export');
     const manifest = await exportCompany(deps(), { companyId, into });
     assert.deepEqual(JSON.parse(readFileSync(path.join(into, 'manifest.json'), 'utf8')), manifest);
-    const left = await rowsLeft(sending.api.parts.db, companyId);
+    // Counts of the running minute are not kept.
+    const { rate_windows: _, ...left } = await rowsLeft(sending.api.parts.db, companyId);
     assert.deepEqual(
       Object.fromEntries(
         manifest.files.filter(({ rows }) => rows).map(({ path: name, rows }) => [name, rows]),
