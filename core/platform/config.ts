@@ -278,10 +278,7 @@ export function loadConfig(env: Environment): Config {
     throw new ConfigError('S3_SECRET_ACCESS_KEY is required with S3_ACCESS_KEY_ID');
   if (config.S3_SECRET_ACCESS_KEY && !config.S3_ACCESS_KEY_ID)
     throw new ConfigError('S3_ACCESS_KEY_ID is required with S3_SECRET_ACCESS_KEY');
-  return {
-    ...config,
-    FRONTEND_URL: config.FRONTEND_URL ?? consoleUrl(config.PUBLIC_URL).href,
-  };
+  return { ...config, FRONTEND_URL: config.FRONTEND_URL ?? consoleUrl(config.PUBLIC_URL).href };
 }
 
 /** The one setting that migrating takes; throws as {@link loadConfig} does. */
