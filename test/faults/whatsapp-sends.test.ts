@@ -11,7 +11,7 @@ import { hurtWhatsApp } from './hurt-whatsapp.ts';
 import { createTerminator } from './hurt-workers.ts';
 import { sized } from './size.ts';
 
-const KILLS = sized(20, 20, 1_000);
+const KILLS = sized(8, 20, 1_000);
 const INSTANCES = 4;
 /** Of each instance between two requests. */
 const PAUSE_MS = 40;
