@@ -1,8 +1,8 @@
 /**
  * `npm run bench`: the hot paths compared with their references, in one run on one machine.
  * `--json` prints one object; `--only
- * accept,chats,e2e,instance,whatsapp,rows,cpu,pipeline,webhooks,streams,media,http,lists,memory,costs`, `--rounds`,
- * `--seconds`, `--messages`, `--sessions`, `--texts`, `--rows`, `--chats` and `--memory` make it smaller. Timings are only printed:
+ * accept,chats,e2e,instance,whatsapp,numbers,rows,cpu,pipeline,webhooks,streams,media,http,lists,memory,costs`, `--rounds`,
+ * `--seconds`, `--messages`, `--sessions`, `--numbers`, `--texts`, `--rows`, `--chats` and `--memory` make it smaller. Timings are only printed:
  * they do not fail the run.
  */
 import { loadavg } from 'node:os';
@@ -26,6 +26,7 @@ import { measurePages } from './lists/page-times.ts';
 import { measureHeapGrowth } from './memory/heap-growth.ts';
 import { startDatabases } from './servers.ts';
 import { compareWithLibrary } from './whatsapp/compare.ts';
+import { measureManyNumbers } from './whatsapp/many-numbers.ts';
 
 const { values } = parseArgs({
   options: {
@@ -33,7 +34,7 @@ const { values } = parseArgs({
     only: {
       type: 'string',
       default:
-        'accept,chats,e2e,instance,whatsapp,rows,cpu,pipeline,webhooks,streams,media,http,lists,memory,costs',
+        'accept,chats,e2e,instance,whatsapp,numbers,rows,cpu,pipeline,webhooks,streams,media,http,lists,memory,costs',
     },
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '5' },
@@ -43,6 +44,7 @@ const { values } = parseArgs({
     chats: { type: 'string', default: '100000' },
     memory: { type: 'string', default: '200000' },
     sessions: { type: 'string', default: '2000' },
+    numbers: { type: 'string', default: '500' },
   },
 });
 const parts = new Set(values.only.split(','));
@@ -171,6 +173,13 @@ try {
     atMost('whatsapp_latency_vs_library', compared.latencyVsLibrary, 1.5);
     atMost('whatsapp_commits', compared.commits, 4);
     atMost('whatsapp_commits_in_bursts', compared.commitsInBursts, 1);
+  }
+  if (parts.has('numbers')) {
+    const numbers = Number(values.numbers);
+    say(`\n(p) ${numbers} WhatsApp numbers, simulated, in one process: memory, and CPU at 50 texts a second`);
+    const measured = await measureManyNumbers(databases, numbers);
+    table([measured]);
+    result.numbers = measured;
   }
   if (parts.has('rows')) {
     const rows = Number(values.rows);

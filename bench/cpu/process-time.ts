@@ -21,6 +21,12 @@ export function cpuTimeOfTreeUs(pid: number): number {
   return sum;
 }
 
+/** The memory of a process that is in RAM. */
+export function rssBytes(pid: number): number {
+  const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(kilobytes) * 1024;
+}
+
 /** The fields after the program's name, which may contain blanks: state, parent, ... */
 function statOf(pid: number): string[] | null {
   try {

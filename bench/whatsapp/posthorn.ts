@@ -11,13 +11,20 @@ import type { Side } from './side.ts';
 
 const TIMEOUT_MS = 120_000;
 
+/** {@link Side} with the process behind it. */
+export interface PosthornSide extends Side {
+  pid: number;
+  /** Connects one more account. */
+  pair(): Promise<void>;
+}
+
 /** Ours, whole: from the request over PostgreSQL to the network, and back to a webhook, in one process. */
 export async function startPosthorn(
   databases: BenchDatabases,
   network: Child,
   at: { url: string; root: string },
   accounts: number,
-): Promise<Side> {
+): Promise<PosthornSide> {
   const receiver = await startReceiver(({ type, data }) =>
     type === 'message.received' ? data.content?.text : undefined,
   );
@@ -44,15 +51,18 @@ export async function startPosthorn(
   };
   await call('POST', '/webhooks', { url: receiver.url, events: ['message.sent', 'message.received'] });
   const [numbers, instanceIds]: [string[], string[]] = [[], []];
-  for (let nth = 0; nth < accounts; nth += 1) {
-    const { id, number } = await pair(call, network, nth);
+  const pairOne = async () => {
+    const { id, number } = await pair(call, network, numbers.length);
     numbers.push(number);
     instanceIds.push(id);
-  }
+  };
+  for (let nth = 0; nth < accounts; nth += 1) await pairOne();
   const behindMs = nowMs() - performance.now();
   return {
     name: 'posthorn, from the request and to the webhook',
     numbers,
+    pid: process.pid(),
+    pair: pairOne,
     async send(texts, atOnce) {
       const begunAtMs = nowMs();
       const left = [...texts];
