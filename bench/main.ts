@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: the hot paths compared with their references, in one run on one machine.
  * `--json` prints one object; `--only
- * accept,chats,e2e,instance,whatsapp,numbers,rows,cpu,pipeline,webhooks,streams,media,http,lists,memory,costs`, `--rounds`,
+ * accept,chats,e2e,instance,fairness,whatsapp,numbers,rows,cpu,pipeline,webhooks,streams,media,http,lists,memory,costs`, `--rounds`,
  * `--seconds`, `--messages`, `--sessions`, `--numbers`, `--texts`, `--rows`, `--chats` and `--memory` make it smaller. Timings are only printed:
  * they do not fail the run.
  */
@@ -18,6 +18,7 @@ import { measureUnitCosts } from './costs/unit-costs.ts';
 import { measureCpu } from './cpu/cpu-by-part.ts';
 import { measureCpuOfPipeline } from './cpu/cpu-of-pipeline.ts';
 import { compareEndToEnd } from './end-to-end/compare.ts';
+import { compareNeighbours } from './end-to-end/fairness.ts';
 import { measureOneInstance } from './end-to-end/one-instance.ts';
 import { benchSseReaders } from './events/sse-readers.ts';
 import { benchWebhookDeliveries } from './events/webhook-deliveries.ts';
@@ -34,7 +35,7 @@ const { values } = parseArgs({
     only: {
       type: 'string',
       default:
-        'accept,chats,e2e,instance,whatsapp,numbers,rows,cpu,pipeline,webhooks,streams,media,http,lists,memory,costs',
+        'accept,chats,e2e,instance,fairness,whatsapp,numbers,rows,cpu,pipeline,webhooks,streams,media,http,lists,memory,costs',
     },
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '5' },
@@ -152,6 +153,16 @@ try {
     result.instance = rows;
     result.one_instance_50ms = rows.at(-1)!.messagesPerSecond;
     notBelow('one_instance_50ms', rows.at(-1)!.messagesPerSecond, 600);
+  }
+  if (parts.has('fairness')) {
+    say(
+      `\n(q) milliseconds from the request to the webhook at 20 messages a second, beside another company; medians of ${rounds} rounds`,
+    );
+    const rows = await compareNeighbours(databases, { rounds });
+    table(rows);
+    result.fairness = rows;
+    result.fairness_p99 = Math.max(...rows.map((row) => row.ratio));
+    atMost('fairness_p99', Math.max(...rows.map((row) => row.ratio)), 1.5);
   }
   if (parts.has('whatsapp')) {
     const texts = Number(values.texts);
