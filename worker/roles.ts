@@ -24,6 +24,7 @@ import type { LocalQueues } from '@posthorn/core/sending/local-queues.ts';
 import { RETRIES_NOTIFICATION } from '@posthorn/core/webhooks/notifications.ts';
 import { startBillingRoles } from './billing/start.ts';
 import { countWork, type WorkCounts } from './count-work.ts';
+import { DEFERRAL } from './dispatch/task-book.ts';
 import { createMailSender } from './mail/mail-sender.ts';
 import { createMediaRetentionJob } from './media/media-retention-job.ts';
 import { openWorkerMedia } from './media/open-worker-media.ts';
@@ -107,6 +108,7 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
       ...(await createNetworkDrivers(deps, config)),
       pacingMinMs: (driver) => pacingMinMsOf(config, driver),
       typingMaxMs: typingMaxMsOf(config),
+      deferral: { ...DEFERRAL, unansweredMs: config.GRAPH_STATUS_WAIT_SECONDS * 1_000 },
       name,
       membership,
     });

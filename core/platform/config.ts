@@ -133,6 +133,7 @@ export const configSchema = z.object({
     .string()
     .regex(/^v\d{1,3}\.\d$/, 'must be a version like v26.0')
     .default('v26.0'),
+  GRAPH_STATUS_WAIT_SECONDS: seconds.default(900),
   /** Lets the proxies of instances stand at private addresses. */
   ALLOW_PRIVATE_PROXIES: flag.default(false),
   /** Users may try sends from a shared instance of the sandbox. */

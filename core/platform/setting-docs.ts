@@ -76,6 +76,10 @@ export const settingGroups = {
     WHATSAPP_URL: { meaning: 'the address at which the driver reaches WhatsApp' },
     GRAPH_URL: { meaning: "the address of Meta's Graph API, for `whatsapp-cloud`" },
     GRAPH_VERSION: { meaning: 'the version of it that is spoken; Meta ends each after two years' },
+    GRAPH_STATUS_WAIT_SECONDS: {
+      meaning:
+        'how long a send on `whatsapp-cloud` whose answer was lost waits for its status, before it fails with `outcome_unknown`; a later status takes that back',
+    },
     PACING_MIN_MS: {
       meaning:
         'least time between two sends of an instance, in milliseconds; up to half as much is added at random',
