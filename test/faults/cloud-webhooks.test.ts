@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { waitFor } from '../support/process.ts';
+import { killAlong, LAST_MS, useCloudSystem } from './cloud-system.ts';
+import { sized } from './size.ts';
+
+const KILLS = sized(2, 8, 20);
+const WEBHOOKS = sized(200, 1_000, 10_000);
+const PEOPLE = 40;
+
+test(`${WEBHOOKS} webhooks, doubled and shuffled, and the API killed ${KILLS} times: each is told, and none twice`, async (t) => {
+  const cloud = await useCloudSystem(t, { workers: 1 });
+  const { system, graph, number } = cloud;
+  const poster = graph.poster(number);
+  graph.manners(number, { doubled: true, shuffled: true });
+  poster.hold(true);
+  const received: string[] = [];
+  const echoed: string[] = [];
+  for (let nth = 0; nth < WEBHOOKS; nth += 1) {
+    const person = `55319000${String(nth % PEOPLE).padStart(5, '0')}`;
+    const text = { body: `text ${nth}` };
+    if (nth % 10 === 0) echoed.push(graph.echo(number, person, 'text', text));
+    else received.push(graph.write(person, number, 'text', text));
+  }
+  const posts = poster.pending();
+  assert.equal(posts, 2 * WEBHOOKS, 'each webhook is posted twice');
+  poster.hold(false);
+  await killAlong(
+    KILLS,
+    () => 1 - poster.pending() / posts,
+    () => [system.messaging[0]!],
+  );
+  await waitFor(() => poster.pending() === 0, LAST_MS, { what: 'all are taken', everyMs: 200 });
+  await cloud.drained();
+
+  const told = async (direction: string, type: string) => {
+    const { rows } = await system.db.query<{ id: string; n: number }>(
+      `SELECT m.network_id AS id, count(e.id)::integer AS n
+       FROM messages m LEFT JOIN events e ON e.type = $2 AND e.data->'message_ids'->>0 = m.id::text
+       WHERE m.direction = $1 GROUP BY m.id`,
+      [direction, type],
+    );
+    return rows.map(({ id, n }) => `${id} ${n}`).sort();
+  };
+  const once = (ids: readonly string[]) => ids.map((id) => `${id} 1`).sort();
+  assert.deepEqual(await told('inbound', 'message.received'), once(received));
+  assert.deepEqual(await told('outbound', 'message.sent'), once(echoed));
+  t.diagnostic(
+    `${posts} posts of ${WEBHOOKS} webhooks: ${received.length} messages and ${echoed.length} of the own phone, each told once; ${KILLS} kills of the API`,
+  );
+});
