@@ -95,10 +95,17 @@ function parse(body: Uint8Array): unknown {
   const text = Buffer.from(body).toString('utf8');
   if (shapeFault(text, { depthMax: DEPTH_MAX, fieldsMax: FIELDS_MAX }) !== null) return undefined;
   try {
-    return JSON.parse(text);
+    return MAY_LOSE_DIGITS.test(text) ? JSON.parse(text, asWritten) : JSON.parse(text);
   } catch {
     return undefined;
   }
+}
+
+const MAY_LOSE_DIGITS = /\d{16}/;
+
+/** Ids of templates come as numbers, of which JavaScript keeps 15 digits for sure: longer ones stay texts. */
+function asWritten(_: string, value: unknown, { source }: { source?: string } = {}): unknown {
+  return Number.isInteger(value) && !Number.isSafeInteger(value) ? source : value;
 }
 
 /** By the id of the number, never by the number: Brazil's ninth digit comes and goes. */

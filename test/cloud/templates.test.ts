@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { eventPayloads } from '@posthorn/contract/events.ts';
+import { bodyOf, signatureOf } from '@posthorn/network/sandbox/graph/post.ts';
 import { type CloudInstance, type CloudSending, startCloudSending } from '../support/cloud/cloud-sending.ts';
 import { waitFor } from '../support/process.ts';
 import { seedCompany } from '../support/seed.ts';
@@ -205,5 +206,24 @@ describe('templates that Meta reviews', () => {
       [['reviewed', 'APPROVED', null]],
     );
     assert.equal((await cloud.events(instance.id, 'message_template.status_changed')).length, before + 1);
+  });
+
+  it('are told by ids with all their digits, which come as numbers beyond those that JavaScript keeps', async () => {
+    const value = { message_template_id: 'ID', message_template_name: 'long_id', event: 'APPROVED' };
+    const body = Buffer.from(
+      bodyOf(instance.number, [{ field: 'message_template_status_update', value }])
+        .toString()
+        .replace('"ID"', '12345678901234567891'),
+    );
+    const headers = { 'x-hub-signature-256': signatureOf(instance.number.appSecret, body) };
+    const url = `${cloud.api.url}/v1/webhooks/whatsapp-cloud/${instance.id}`;
+    const answer = await fetch(url, { method: 'POST', headers, body: new Uint8Array(body) });
+    assert.equal(answer.status, 200);
+    const told = await waitFor(async () =>
+      (await cloud.events(instance.id, 'message_template.status_changed')).find(
+        ({ data }) => data.name === 'long_id',
+      ),
+    );
+    assert.equal(told.data.template_id, '12345678901234567891');
   });
 });
