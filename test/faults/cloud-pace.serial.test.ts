@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { tellFigure } from '../support/figures.ts';
+import { waitFor } from '../support/process.ts';
+import { LAST_MS, useCloudSystem } from './cloud-system.ts';
+import { sized } from './size.ts';
+
+const CHATS = sized(40, 200, 200);
+const EACH = sized(3, 5, 20);
+/** A send to the person at the limit is refused so often: each time it waits four times as long, from 4 s on. */
+const REFUSALS = sized(2, 2, 3);
+/** What Meta takes for an answer. */
+const ANSWER_MS = 250;
+
+test(`one number sends to ${CHATS} chats at 80 messages a second while each answer takes ${ANSWER_MS} ms, in order within each, and a chat at the pair limit delays no other`, async (t) => {
+  const { graph, ...cloud } = await useCloudSystem(t, { workers: 1 });
+  const people = Array.from({ length: CHATS }, (_, nth) => `55319003${String(nth).padStart(5, '0')}`);
+  const [limited, ...others] = people;
+  await cloud.greet(people);
+  graph.world.answerDelayMs = ANSWER_MS;
+  graph.fault({ kind: 'error', code: 131056 }, { person: limited!, times: REFUSALS });
+
+  const expected = new Map<string, string[]>(people.map((person) => [person, []]));
+  const acceptedAt = new Map<string, number>();
+  for (let nth = 0; nth < EACH; nth += 1)
+    await Promise.all(
+      people.map(async (person) => {
+        const id = await cloud.send(person, `${nth}`);
+        const name = id.replaceAll('-', '').toUpperCase();
+        expected.get(person)!.push(name);
+        acceptedAt.set(name, Date.now());
+      }),
+    );
+  const takenOf = (to: readonly string[]) => graph.world.ledger.filter((each) => to.includes(each.to));
+  await waitFor(() => takenOf(others).length === others.length * EACH, LAST_MS, { everyMs: 100 });
+  assert.equal(takenOf([limited!]).length, 0, 'the chat at the limit waits until all others are through');
+  const times = takenOf(others).map(({ at }) => at);
+  await waitFor(() => takenOf([limited!]).length === EACH, LAST_MS, { everyMs: 100 });
+  for (const [person, names] of expected)
+    assert.deepEqual(
+      takenOf([person]).map(({ callbackData }) => callbackData),
+      names,
+    );
+  const seconds = (Math.max(...times) - Math.min(...times)) / 1_000;
+  tellFigure(
+    `${times.length} messages to ${others.length} chats beside one at the pair limit`,
+    times.length / seconds,
+    { atLeast: 80 },
+    'a second',
+  );
+  const heldMs = Math.min(
+    ...takenOf([limited!]).map(({ at, callbackData }) => at - acceptedAt.get(callbackData!)!),
+  );
+  t.diagnostic(
+    `in order in each of ${CHATS} chats; the one at the limit waited ${Math.round(heldMs / 1_000)} s`,
+  );
+});
