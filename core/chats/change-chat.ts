@@ -1,5 +1,5 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { type Jid, phoneOf } from '@posthorn/contract/jid.ts';
+import type { Jid } from '@posthorn/contract/jid.ts';
 import type { Chat, MuteChatBody } from '@posthorn/contract/messaging/chats.ts';
 import type { Principal } from '../access/principal.ts';
 import { readLidsOf } from '../lids/read-phones.ts';
@@ -90,7 +90,7 @@ async function findUnread(
   chatJid: string,
 ): Promise<typeof NOTHING_UNREAD> {
   // Messages stay under the anonymous id that they came from.
-  const lids = await readLidsOf(deps.db, instanceId, phoneOf(chatJid));
+  const lids = await readLidsOf(deps.db, instanceId, chatJid);
   const found = await deps.db.query<{ unread: number; ids: string[] }>(
     `SELECT c.unread_count AS unread, ARRAY (
        SELECT network_id FROM messages

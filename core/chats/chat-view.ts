@@ -1,6 +1,7 @@
 import { isGroupJid, phoneOf } from '@posthorn/contract/jid.ts';
 import { CONVERSATION_WINDOW_S } from '@posthorn/contract/limits.ts';
 import type { Chat } from '@posthorn/contract/messaging/chats.ts';
+import { lastReceivedSql } from '../lids/chat-sql.ts';
 
 /** A row of {@link SHOWN_CHATS}. */
 export interface ChatRow {
@@ -41,8 +42,7 @@ SELECT page.chat_jid, coalesce(nullif(page.name, ''), circle.name, '') AS name, 
      AND link.associated) AS labels,
   CASE WHEN EXISTS (SELECT FROM instances i JOIN network_drivers d ON d.name = i.driver
                     WHERE i.id = page.instance_id AND 'unprompted' = ANY (d.lacks))
-    THEN (SELECT m.created_at FROM messages m WHERE m.instance_id = page.instance_id AND m.chat_jid = page.chat_jid
-            AND m.direction = 'inbound' ORDER BY m.id DESC LIMIT 1) END AS last_received_at
+    THEN ${lastReceivedSql('page.instance_id', 'page.chat_jid')} END AS last_received_at
 FROM page
 LEFT JOIN chat_groups circle ON circle.instance_id = page.instance_id AND circle.jid = page.chat_jid
 LEFT JOIN contacts person ON person.instance_id = page.instance_id AND person.jid = page.chat_jid

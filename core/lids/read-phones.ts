@@ -1,4 +1,11 @@
-import { isAnonymousJid, type Jid, jidOfPhone, phoneOf } from '@posthorn/contract/jid.ts';
+import {
+  isAnonymousJid,
+  isUserIdJid,
+  type Jid,
+  jidOfPhone,
+  jidOfUserId,
+  phoneOf,
+} from '@posthorn/contract/jid.ts';
 import type { Sql } from '../platform/database/db.ts';
 
 /** Somebody, as an instance knows them. */
@@ -7,16 +14,37 @@ export interface Person {
   jid: Jid;
 }
 
-/** The phone of a person; empty for groups and for anonymous ids whose phone is not known. */
-export type PhoneBook = (person: Person) => string;
-
-/** The address of the phone, where it is known; else the address as it stands. */
-export function knownJid(book: PhoneBook, person: Person): Jid {
-  const phone = isAnonymousJid(person.jid) ? book(person) : '';
-  return phone === '' ? person.jid : jidOfPhone(phone);
+export interface PhoneBook {
+  /** The phone of a person; empty for groups and for anonymous ids whose phone is not known. */
+  (person: Person): string;
+  /** The address of the phone, or of the id that took the place of this one; undefined where neither is known. */
+  addressOf(person: Person): Jid | undefined;
 }
 
-const withoutLids: PhoneBook = ({ jid }) => phoneOf(jid);
+/** The address of the phone or the newer id, where it is known; else the address as it stands. */
+export function knownJid(book: PhoneBook, person: Person): Jid {
+  return book.addressOf(person) ?? person.jid;
+}
+
+/** By what `lids` knows somebody: digits of a phone, or the user id that took the place of theirs. */
+export function jidOfKnown(known: string): Jid {
+  return jidOfUserId(known) ?? jidOfPhone(known);
+}
+
+function bookOf(known: ReadonlyMap<string, string>): PhoneBook {
+  const nameOf = (person: Person) => known.get(keyOf(person));
+  const phone = (person: Person) => {
+    const name = nameOf(person);
+    return name === undefined || jidOfUserId(name) ? phoneOf(person.jid) : name;
+  };
+  const addressOf = (person: Person) => {
+    const name = nameOf(person);
+    return name === undefined ? undefined : jidOfKnown(name);
+  };
+  return Object.assign(phone, { addressOf });
+}
+
+const withoutLids = bookOf(new Map());
 
 /**
  * The phones of these people. Costs nothing where nobody is known by an anonymous id alone: the database is then not
@@ -35,17 +63,24 @@ export async function readPhones(sql: Sql, people: Iterable<Person>): Promise<Ph
   const known = new Map(
     found.rows.map((row) => [keyOf({ instanceId: row.instance_id, jid: row.lid }), row.phone]),
   );
-  return (person) => known.get(keyOf(person)) ?? phoneOf(person.jid);
+  return bookOf(known);
 }
 
-/** The anonymous ids of a phone. */
-export async function readLidsOf(sql: Sql, instanceId: string, phone: string): Promise<Jid[]> {
+/** The anonymous ids of a phone, and those whose place this user id took. */
+export async function readLidsOf(sql: Sql, instanceId: string, jid: Jid): Promise<Jid[]> {
+  const name = isUserIdJid(jid) ? nameOfUserId(jid) : phoneOf(jid);
+  if (name === '') return [];
   const found = await sql.query<{ lid: string }>({
     name: 'lids-of-phone',
     text: 'SELECT lid FROM lids WHERE instance_id = $1 AND phone = $2 LIMIT 100',
-    values: [instanceId, phone],
+    values: [instanceId, name],
   });
   return found.rows.map((row) => row.lid);
+}
+
+/** A user id as `lids` keeps it in the place of a phone. */
+export function nameOfUserId(jid: Jid): string {
+  return jid.slice(0, jid.lastIndexOf('@'));
 }
 
 function keyOf({ instanceId, jid }: Person): string {

@@ -1,10 +1,11 @@
-import { jidOfPhone } from '@posthorn/contract/jid.ts';
+import { isUserIdJid, jidOfPhone } from '@posthorn/contract/jid.ts';
 import type { InstanceScope } from '../access/instance-scope.ts';
 import { type RecorderDeps, recordUnderLease } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/lock-leases.ts';
 import type { HistoryBatch } from '../network/facts.ts';
 import type { Sql } from '../platform/database/db.ts';
-import { moveChats } from './move-chats.ts';
+import { type MovedChat, moveChats } from './move-chats.ts';
+import { nameOfUserId } from './read-phones.ts';
 
 type LidPair = HistoryBatch['lids'][number];
 
@@ -37,7 +38,17 @@ export async function saveLids(
     text: SAVE,
     values: [JSON.stringify(newest), instanceId, companyId, now],
   });
+  const userIds = learnt.rows.filter(({ lid }) => isUserIdJid(lid));
+  if (userIds.length > 0) {
+    const named = userIds.map(({ lid, phone }) => ({ name: nameOfUserId(lid), phone }));
+    await sql.query(SAVE_FORMER, [JSON.stringify(named), instanceId, now]);
+  }
   const chats = learnt.rows.map(({ lid, phone }) => ({ lid, jid: jidOfPhone(phone) }));
+  await moveToKnown(sql, instanceId, chats);
+}
+
+/** Moves what there is one of for each chat. */
+export async function moveToKnown(sql: Sql, instanceId: string, chats: readonly MovedChat[]): Promise<void> {
   if (chats.length === 0) return;
   await sql.query({
     name: 'lids-move-guards',
@@ -46,6 +57,11 @@ export async function saveLids(
   });
   await moveChats(sql, instanceId, chats);
 }
+
+/** Ids whose place a user id took have the phone of that one. */
+const SAVE_FORMER = `
+UPDATE lids SET phone = r.phone, learned_at = $3 FROM json_to_recordset($1) AS r (name text, phone text)
+WHERE lids.instance_id = $2 AND lids.phone = r.name`;
 
 const SAVE = `
 INSERT INTO lids AS l (instance_id, lid, company_id, phone, learned_at)

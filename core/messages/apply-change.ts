@@ -28,7 +28,7 @@ export interface ChangedMessage {
 export const CHANGED_COLUMNS = `id, company_id, instance_id, direction, type, ${CHAT_JID_SQL}, sender_jid, content, media_id,
   is_forwarded, forwarding_score, trace_id, deleted_at,
   CASE WHEN sender_jid LIKE '%@lid' OR sender_jid LIKE '%@bsuid' THEN (SELECT l.phone FROM lids l
-    WHERE l.instance_id = messages.instance_id AND l.lid = messages.sender_jid) END AS lid_phone`;
+    WHERE l.instance_id = messages.instance_id AND l.lid = messages.sender_jid AND l.phone NOT LIKE '%.%') END AS lid_phone`;
 
 const FAMILIES: ReadonlySet<string> = new Set(INBOUND_FAMILIES);
 

@@ -1,9 +1,9 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { isAnonymousJid, jidOfPhone } from '@posthorn/contract/jid.ts';
+import type { Jid } from '@posthorn/contract/jid.ts';
 import type { Message, MessageStatus } from '@posthorn/contract/messaging/message.ts';
 import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import { readPhones } from '../lids/read-phones.ts';
+import { knownJid, readPhones } from '../lids/read-phones.ts';
 import type { Db, Sql } from '../platform/database/db.ts';
 import { oneRow } from '../platform/database/one-row.ts';
 import { isUuid, messageIdOf, networkIdOf, sentIdOf } from '../platform/ids.ts';
@@ -64,7 +64,13 @@ export interface MessageRow {
 export async function viewMessages(sql: Sql, rows: readonly MessageRow[]): Promise<Message[]> {
   const chatOf = (row: MessageRow) => ({ instanceId: row.instance_id, jid: row.chat_jid });
   const [phoneOf, typing] = await Promise.all([readPhones(sql, rows.map(chatOf)), readTyping(sql, rows)]);
-  return rows.map((row) => messageView(row, phoneOf(chatOf(row)), typing.get(row.id)));
+  return rows.map((row) =>
+    messageView(
+      row,
+      { jid: knownJid(phoneOf, chatOf(row)), phone: phoneOf(chatOf(row)) },
+      typing.get(row.id),
+    ),
+  );
 }
 
 /** Until when which of the messages is being typed: one of an instance at most, which has a row of a small index. */
@@ -79,14 +85,18 @@ async function readTyping(sql: Sql, rows: readonly MessageRow[]): Promise<Readon
   return new Map(found.rows.map((row) => [row.message_id, row.typing_until]));
 }
 
-function messageView(row: MessageRow, phone: string, typingUntil: Date | undefined): Message {
+function messageView(
+  row: MessageRow,
+  { jid, phone }: { jid: Jid; phone: string },
+  typingUntil: Date | undefined,
+): Message {
   const outbound = row.direction === 'outbound';
   return {
     message_id: row.id,
     instance_id: row.instance_id,
     // One of our own that another device sent has an id that this device drew.
     network_id: row.network_id ?? (outbound ? networkIdOf(row.id) : null),
-    chat_jid: isAnonymousJid(row.chat_jid) && phone !== '' ? jidOfPhone(phone) : row.chat_jid,
+    chat_jid: jid,
     phone,
     from_jid: outbound ? null : row.sender_jid,
     direction: row.direction,

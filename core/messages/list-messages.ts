@@ -1,5 +1,5 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { parseChat, phoneOf } from '@posthorn/contract/jid.ts';
+import { parseChat } from '@posthorn/contract/jid.ts';
 import { LIST_PAGE_MAX_BYTES } from '@posthorn/contract/limits.ts';
 import type { Message } from '@posthorn/contract/messaging/message.ts';
 import { requireInstance } from '../access/instance-scope.ts';
@@ -93,11 +93,10 @@ function chatOf({ chat_jid: chat }: MessageFilter): string | null {
   return 'jid' in parsed ? parsed.jid : null;
 }
 
-/** A chat may stand under the anonymous ids of its phone as well: what came before they were known. */
+/** A chat may stand under other ids of its person as well: what came before its phone or its user id was known. */
 async function addressesOf(sql: Sql, instanceId: string, chat: string | null): Promise<string[] | null> {
   if (chat === null) return null;
-  const phone = phoneOf(chat);
-  return phone === '' ? [chat] : [chat, ...(await readLidsOf(sql, instanceId, phone))];
+  return [chat, ...(await readLidsOf(sql, instanceId, chat))];
 }
 
 /** The first of these messages, in the same order, as far as the page has room for their contents; one at any rate. */

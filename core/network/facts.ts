@@ -54,6 +54,8 @@ export type NetworkFact = { at: Date } & (
     }
   /** Who is behind an anonymous id. */
   | { kind: 'lid'; lid: Jid; phone: string }
+  /** Somebody who has no known number has another id from now on. */
+  | { kind: 'user_id'; from: Jid; to: Jid }
   /** What the review of a template came to, in the network's words. */
   | { kind: 'template'; templateId: string; name: string; language: string; change: TemplateChange }
   | { kind: 'call'; callId: string; from: Jid; video: boolean; group: Jid | null }

@@ -28,6 +28,7 @@ import { type AcceptKnowledge, type AcceptRows, readForAccept } from './accept-s
 import { acceptedFor, idleQueues } from './accepted-pages.ts';
 import { reachRefusal } from './conversation-window.ts';
 import { forcedAudit } from './forced-audit.ts';
+import { underKnownAddresses } from './known-addresses.ts';
 import type { AcceptedFor, LocalQueues } from './local-queues.ts';
 import type { AcceptedSend, SendCommand } from './send-command.ts';
 import { countContent } from './sent-contents.ts';
@@ -67,7 +68,7 @@ const MAX_BATCH = 128;
 export function createAcceptor(deps: AcceptDeps): Acceptor {
   const coalescer = createCoalescer<SendCommand, AcceptedSend>({
     maxBatch: MAX_BATCH,
-    run: (batch) => acceptBatch(deps, batch),
+    run: async (batch) => acceptBatch(deps, await underKnownAddresses(deps.db, batch)),
   });
   return {
     async acceptSend(command) {

@@ -1,6 +1,7 @@
 import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import { CONVERSATION_WINDOW_S } from '@posthorn/contract/limits.ts';
 import { addressRefusal } from '../instances/driver-abilities.ts';
+import { lastReceivedSql } from '../lids/chat-sql.ts';
 import type { Sql } from '../platform/database/db.ts';
 
 interface Chat {
@@ -24,12 +25,7 @@ export async function readOpenChats(
     name: 'messages-open-chats',
     text: `SELECT w."instanceId" AS instance_id, w."chatJid" AS chat_jid
            FROM json_to_recordset($1) AS w ("instanceId" uuid, "chatJid" text)
-           CROSS JOIN LATERAL (
-             SELECT m.created_at FROM messages m
-             WHERE m.instance_id = w."instanceId" AND m.chat_jid = w."chatJid" AND m.direction = 'inbound'
-             ORDER BY m.id DESC LIMIT 1
-           ) AS last
-           WHERE last.created_at > $2`,
+           WHERE ${lastReceivedSql('w."instanceId"', 'w."chatJid"')} > $2`,
     values: [JSON.stringify(chats), new Date(now.getTime() - CONVERSATION_WINDOW_S * 1000)],
   });
   return new Set(rows.map((row) => keyOf({ instanceId: row.instance_id, chatJid: row.chat_jid })));

@@ -149,7 +149,7 @@ function readInbound(item: unknown, contacts: readonly Contact[], own: Own): Tol
   if (!from) return null;
   const at = dateOf(message.timestamp, own.now);
   const pairs = pairOf(from, userId, at);
-  const moved = movedOf(message.system, at);
+  const moved = movedOf(message, at);
   if (moved) return [...pairs, ...moved];
   const between = { chat: from, from, fromMe: false, pushName: contact?.profile?.name ?? '', at };
   const change = readChange(message, between);
@@ -194,13 +194,21 @@ function pairOf(jid: string, userId: string | undefined, at: Date): Told[] {
   return [{ kind: 'fact', fact: { kind: 'lid', lid: anonymous, phone: jid.slice(0, jid.indexOf('@')), at } }];
 }
 
-/** Somebody has another id or number: the ids follow the number where there is one. */
-function movedOf(system: ReturnType<typeof messageShape.parse>['system'], at: Date): Told[] | null {
+/** Somebody has another id or number: the ids follow the number where there is one, else the former id the new one. */
+function movedOf(
+  { system, from_user_id: sender }: ReturnType<typeof messageShape.parse>,
+  at: Date,
+): Told[] | null {
   if (!system?.type?.startsWith('user_changed_')) return null;
   const phone = /^\d{7,15}$/.exec(system.wa_id ?? '')?.[0];
-  const ids = [system.user_id, system.previous_user_id].flatMap((userId) => jidOf({ userId }) ?? []);
-  if (phone === undefined) return [];
-  return ids.map((lid) => ({ kind: 'fact', fact: { kind: 'lid', lid, phone, at } }));
+  const former = jidOf({ userId: system.previous_user_id });
+  const present = jidOf({ userId: system.user_id ?? sender });
+  if (phone !== undefined)
+    return [present, former].flatMap((lid) =>
+      lid ? [{ kind: 'fact' as const, fact: { kind: 'lid' as const, lid, phone, at } }] : [],
+    );
+  if (!former || !present || former === present) return [];
+  return [{ kind: 'fact', fact: { kind: 'user_id', from: former, to: present, at } }];
 }
 
 function accountNews(field: string, { event, ban_info: ban }: Value): Told[] {
