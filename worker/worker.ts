@@ -16,7 +16,7 @@ import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import type { Trace } from '@posthorn/core/platform/tracing/trace.ts';
 import { createAcceptor } from '@posthorn/core/sending/accept-send.ts';
-import { beginAttempt, endAttempt } from '@posthorn/core/sending/begin-attempt.ts';
+import { createAttempts } from '@posthorn/core/sending/begin-attempt.ts';
 import { createPendingLoader } from '@posthorn/core/sending/load-pending.ts';
 import type { LocalQueues } from '@posthorn/core/sending/local-queues.ts';
 import { noteTyping } from '@posthorn/core/sending/note-typing.ts';
@@ -112,8 +112,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     media: media.preparer,
     inboundMedia: media.inbound,
     loader: createPendingLoader(deps),
-    beginAttempt: (attempt) => beginAttempt(deps.db, attempt),
-    endAttempt: (attempt) => endAttempt(deps.db, attempt),
+    attempts: createAttempts(deps.db),
     noteTyping: (typing) => noteTyping(deps.db, typing),
     onLeaseLost: (lease) => owner.giveUp(lease),
     random: Math.random,

@@ -1,21 +1,64 @@
-import { type Lease, underLease } from '../instances/lock-leases.ts';
-import type { Db } from '../platform/database/db.ts';
+import { type Lease, type LeaseLost, type Recorded, underLeases } from '../instances/lock-leases.ts';
+import { createCoalescer } from '../platform/database/coalesce.ts';
+import type { Db, Sql } from '../platform/database/db.ts';
 
-/**
- * Notes that a send begins. A task found with an attempt whose outcome was never recorded is not sent
- * again on a network that would show it twice: it fails with `outcome_unknown`. Rejects when the send must
- * not begin: with LeaseLost when another worker owns the instance by now, and when the task is gone.
- */
-export async function beginAttempt(db: Db, attempt: { taskId: string; lease: Lease }): Promise<void> {
-  const { rowCount } = await underLease(db, attempt.lease, (sql) =>
-    sql.query('UPDATE outbox SET attempts = attempts + 1 WHERE task_id = $1', [attempt.taskId]),
-  );
-  if (rowCount === 0) throw new Error('the task was finished by another');
+interface Attempt {
+  taskId: string;
+  lease: Lease;
 }
 
-/** Takes the note back: the network said that it did not take the message. Rejects with LeaseLost. */
-export async function endAttempt(db: Db, attempt: { taskId: string; lease: Lease }): Promise<void> {
-  await underLease(db, attempt.lease, (sql) =>
-    sql.query('UPDATE outbox SET attempts = greatest(0, attempts - 1) WHERE task_id = $1', [attempt.taskId]),
-  );
+/** Durable notes of what may be at a network that would show a repeat twice. */
+export interface Attempts {
+  /**
+   * Notes that a send begins. A task found with an attempt whose outcome was never recorded is not sent
+   * again on such a network: it fails with `outcome_unknown`. Rejects when the send must
+   * not begin: with LeaseLost when another worker owns the instance by now, and when the task is gone.
+   */
+  begin(attempt: Attempt): Promise<unknown>;
+  /** Takes the note back: the network said that it did not take the message. Rejects with LeaseLost. */
+  end(attempt: Attempt): Promise<unknown>;
 }
+
+const MAX_BATCH = 64;
+
+/** Sends of different chats begin side by side: their notes share transactions, and with them the waits for the disk. */
+export function createAttempts(db: Db): Attempts {
+  const begun = createNotes(db, BEGIN);
+  const ended = createNotes(db, END);
+  return {
+    async begin(attempt) {
+      if (!(await begun.push(attempt))) throw new Error('the task was finished by another');
+    },
+    end: (attempt) => ended.push(attempt),
+  };
+}
+
+/** Answers of each whether its task was there. */
+function createNotes(db: Db, text: string) {
+  return createCoalescer<Attempt, boolean>({
+    maxBatch: MAX_BATCH,
+    async run(batch) {
+      const { outcomes, result } = await underLeases(db, batch, {
+        read: async () => undefined,
+        work: (sql, current) => write(sql, text, current),
+      });
+      return outcomes.map((outcome: Recorded | LeaseLost, nth) =>
+        outcome === 'recorded' ? (result?.has(batch[nth]!.taskId) ?? false) : outcome,
+      );
+    },
+  });
+}
+
+async function write(sql: Sql, text: string, attempts: readonly Attempt[]): Promise<ReadonlySet<string>> {
+  const { rows } = await sql.query<{ task_id: string }>(text, [attempts.map(({ taskId }) => taskId)]);
+  return new Set(rows.map((row) => row.task_id));
+}
+
+/** Locked by seq, as the relay marks what it has published: of two orders each could wait for the other. */
+const HELD =
+  'WITH held AS (SELECT task_id FROM outbox WHERE task_id = ANY ($1::uuid[]) ORDER BY seq FOR NO KEY UPDATE)';
+const BEGIN = `${HELD}
+UPDATE outbox SET attempts = attempts + 1 FROM held WHERE outbox.task_id = held.task_id RETURNING outbox.task_id`;
+const END = `${HELD}
+UPDATE outbox SET attempts = greatest(0, attempts - 1) FROM held WHERE outbox.task_id = held.task_id
+RETURNING outbox.task_id`;

@@ -9,6 +9,7 @@ import { answerPairingCode, endPairing } from '@posthorn/core/instances/pairing.
 import { DEFAULT_SETTINGS } from '@posthorn/core/instances/settings.ts';
 import { shardOf } from '@posthorn/core/instances/shard.ts';
 import { transitionInstance } from '@posthorn/core/instances/transition-instance.ts';
+import { recordUserIds } from '@posthorn/core/lids/record-user-ids.ts';
 import { recordChangeTask } from '@posthorn/core/messages/record-change-task.ts';
 import { createInboundRecorder, type ReceivedBatch } from '@posthorn/core/messages/record-inbound.ts';
 import { recordNetworkChanges } from '@posthorn/core/messages/record-network-change.ts';
@@ -18,7 +19,7 @@ import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
 import { networkIdOf, newId } from '@posthorn/core/platform/ids.ts';
 import { systemClock } from '@posthorn/core/platform/process/clock.ts';
-import { beginAttempt } from '@posthorn/core/sending/begin-attempt.ts';
+import { createAttempts } from '@posthorn/core/sending/begin-attempt.ts';
 import { noteTyping } from '@posthorn/core/sending/note-typing.ts';
 import { recordStatusFacts } from '@posthorn/core/status/record-status.ts';
 import { recordCalls } from '@posthorn/worker/sessions/record-calls.ts';
@@ -72,6 +73,7 @@ async function traces(): Promise<unknown> {
             (SELECT json_agg(m.* ORDER BY m.id) FROM messages m) AS messages,
             (SELECT json_agg(o.* ORDER BY o.task_id) FROM outbox o) AS outbox,
             (SELECT json_agg(p.* ORDER BY p.instance_id) FROM instance_pairings p) AS pairings,
+            (SELECT json_agg(l.* ORDER BY l.lid, l.instance_id) FROM lids l) AS lids,
             (SELECT count(*)::int FROM events) AS events, (SELECT count(*)::int FROM status_feed) AS statuses`,
   );
   return rows[0];
@@ -128,6 +130,36 @@ test('in one batch each entry is judged by its own epoch, also when one worker h
   assert.equal(stored.rows.length, 2);
 });
 
+test('attempts that begin at once are noted each by itself: one whose task or lease is gone costs no other', async () => {
+  const instanceId = await seedInstance(parts.db, company.companyId, { state: 'CONNECTED' });
+  const former = await currentLease(instanceId);
+  await raiseEpochs();
+  const lease = await currentLease(instanceId);
+  const tasks = await Promise.all([1, 2, 3].map(() => seedTask(instanceId, 'text')));
+  const [first, late, last] = tasks.map(({ taskId }) => taskId);
+  const attempts = createAttempts(parts.db);
+  const outcomes = await Promise.allSettled([
+    attempts.begin({ taskId: first!, lease }),
+    attempts.begin({ taskId: newId(), lease }),
+    attempts.begin({ taskId: late!, lease: former }),
+    attempts.begin({ taskId: last!, lease }),
+  ]);
+  assert.deepEqual(
+    outcomes.map((outcome) => (outcome.status === 'rejected' ? outcome.reason.message : 'begun')),
+    ['begun', 'the task was finished by another', new LeaseLost(former).message, 'begun'],
+  );
+  const counts = async () => {
+    const { rows } = await parts.db.query<{ task_id: string; attempts: number }>(
+      'SELECT task_id, attempts FROM outbox WHERE instance_id = $1',
+      [instanceId],
+    );
+    return [first, late, last].map((id) => rows.find(({ task_id }) => task_id === id)?.attempts);
+  };
+  assert.deepEqual(await counts(), [1, 0, 1]);
+  await Promise.all([first!, last!].map((taskId) => attempts.end({ taskId, lease })));
+  assert.deepEqual(await counts(), [0, 0, 0]);
+});
+
 /** Everything that a worker writes as the owner of an instance. A new recorder is a line here. */
 const RECORDS: Record<string, (instanceId: string, lease: Lease, tasks: SeededTasks) => Promise<unknown>> = {
   inbound: (instanceId, lease) => createInboundRecorder(parts).push(received(instanceId, lease)),
@@ -135,7 +167,12 @@ const RECORDS: Record<string, (instanceId: string, lease: Lease, tasks: SeededTa
     createProgressRecorder(parts).push({ messageId: text.messageId, lease, to: 'sent', at }),
   'change task': (_, lease, { edit }) =>
     recordChangeTask(parts, { taskId: edit.taskId, operation: 'edit', lease, at }),
-  'begin of an attempt': (_, lease, { text }) => beginAttempt(parts.db, { taskId: text.taskId, lease }),
+  'begin of an attempt': (_, lease, { text }) =>
+    createAttempts(parts.db).begin({ taskId: text.taskId, lease }),
+  'changed user ids': (instanceId, lease) =>
+    recordUserIds(parts, { companyId: company.companyId, instanceId, lease }, [
+      { from: 'BR.1@bsuid', to: 'BR.2@bsuid' },
+    ]),
   'note of typing': (_, lease, { text }) =>
     noteTyping(parts.db, { taskId: text.taskId, lease, forMs: 1_000 }),
   'change at the network': (instanceId, lease, { edit }) =>

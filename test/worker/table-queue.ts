@@ -58,8 +58,7 @@ export async function startQueue(t: { after(done: () => unknown): void }): Promi
     log: createLog({ level: 'silent', role: 'test' }),
     media: { prepare: async () => assert.fail('no media here') },
     random: () => 0,
-    beginAttempt: async () => undefined,
-    endAttempt: async () => undefined,
+    attempts: { begin: async () => undefined, end: async () => undefined },
     noteTyping: async () => undefined,
     recordChange: async () => 'recorded',
     recorder: {

@@ -12,6 +12,7 @@ import {
   SendUnavailable,
 } from '@posthorn/core/network/driver.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
+import type { Attempts } from '@posthorn/core/sending/begin-attempt.ts';
 import type { PendingTask } from '@posthorn/core/sending/load-pending.ts';
 import type { MediaPreparer } from '../media/worker-media.ts';
 import { isChange, mediaOf, outboundOf } from './outbound.ts';
@@ -20,10 +21,8 @@ import type { Pacer } from './pacing.ts';
 export interface SendTaskDeps {
   clock: Clock;
   media: MediaPreparer;
-  /** Durably notes that a send begins, for networks that don't drop duplicates. */
-  beginAttempt(attempt: { taskId: string; lease: Lease }): Promise<void>;
-  /** Durably notes that the network did not take what was begun. */
-  endAttempt(attempt: { taskId: string; lease: Lease }): Promise<void>;
+  /** Notes of what begins, for networks that don't drop duplicates. */
+  attempts: Attempts;
   /** Notes how long a task is being typed. */
   noteTyping(typing: { taskId: string; lease: Lease; forMs: number }): Promise<void>;
   /** A number in [0, 1), for the humanize delay. */
@@ -87,7 +86,7 @@ export async function sendTask(
     if (isTyped(task, scope)) await type(deps, scope, session, task);
     if (scope.pacer.isOn) await scope.pacer.turn(scope.signal);
     if (!scope.begin()) return { to: 'cancelled' };
-    if (!scope.dedupes) await deps.beginAttempt({ taskId: task.taskId, lease: scope.lease });
+    if (!scope.dedupes) await deps.attempts.begin({ taskId: task.taskId, lease: scope.lease });
     hasBegun = true;
     const receipt = await session.send(outboundOf(task, media ?? undefined)).finally(scope.pacer.sent);
     const { at, assignedId } = receipt;
@@ -97,7 +96,7 @@ export async function sendTask(
     if (err instanceof SendUnanswered) return failed(OUTCOME_UNKNOWN, 'unknown');
     if (err instanceof SendDeferred) {
       // The network did not take it: whoever finds the task after a crash may send it.
-      if (hasBegun && !scope.dedupes) await deps.endAttempt({ taskId: task.taskId, lease: scope.lease });
+      if (hasBegun && !scope.dedupes) await deps.attempts.end({ taskId: task.taskId, lease: scope.lease });
       return { to: 'deferred', reason: err.reason, backOff: err.backOff };
     }
     if (err instanceof SendUnavailable && scope.outcome === 'told' && hasBegun) return { to: 'unanswered' };
