@@ -220,6 +220,38 @@ describe('the connections to PostgreSQL', () => {
     });
   });
 
+  describe('with prepared statements, when a migration adds a column to what they read', () => {
+    const read = { name: 'widgets-read', text: 'SELECT * FROM widgets' };
+    const addColumn = (name: string) => admin.query(`ALTER TABLE widgets ADD COLUMN ${name} integer`);
+    /** Prepares it on every connection of the pool. */
+    const prepare = () =>
+      Promise.all(
+        Array.from({ length: 4 }, () => db.transaction((sql) => sql.query(read).then(() => setTimeout(50)))),
+      );
+    before(() => admin.query('CREATE TABLE widgets (id integer); INSERT INTO widgets VALUES (1)'));
+
+    it('answer as before', async () => {
+      await prepare();
+      await addColumn('size');
+      const answers = await Promise.all(Array.from({ length: 8 }, () => db.query(read)));
+      for (const { rows } of answers) assert.deepEqual(rows, [{ id: 1, size: null }]);
+    });
+
+    it('fail a transaction as one that may be tried again, at most once a connection', async () => {
+      await prepare();
+      await addColumn('weight');
+      let failures = 0;
+      for (let round = 0; round < 8; round += 1) {
+        const outcome = await db.transaction((sql) => sql.query(read)).catch((err: unknown) => err);
+        if (outcome instanceof Error) {
+          assert.ok(isUnavailable(outcome), String(outcome));
+          failures += 1;
+        }
+      }
+      assert.ok(failures >= 1 && failures <= 4, `${failures} failures`);
+    });
+  });
+
   it('tell a database that is away from a statement that it refuses', async () => {
     const away = createDb({
       url: 'postgres://127.0.0.1:1/none',

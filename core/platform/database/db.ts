@@ -129,10 +129,28 @@ export function createDb(options: DbOptions): Db {
   if (options.shown) watchPool(pool, options.shown);
   return {
     pool,
-    query: (query, values) => pool.query(query as string, values),
+    query: (query, values) => queryFresh(pool, query as string, values),
     transaction: (work, opening) => runTransaction(pool, work, opening),
     close: () => pool.end(),
   };
+}
+
+/**
+ * A migration that adds a column changes what a prepared `SELECT *` gives, and PostgreSQL refuses it from then on, before
+ * it does anything. The pool closes the connection of a statement that failed, and no new one has the old plan.
+ */
+async function queryFresh<Row extends pg.QueryResultRow>(
+  pool: pg.Pool,
+  query: string,
+  values: unknown[] | undefined,
+): Promise<pg.QueryResult<Row>> {
+  for (let left = pool.options.max; ; left -= 1) {
+    try {
+      return await pool.query<Row>(query, values);
+    } catch (err) {
+      if (!isStalePlan(err) || left === 0) throw err;
+    }
+  }
 }
 
 async function runTransaction<T>(
@@ -147,14 +165,16 @@ async function runTransaction<T>(
     const result = await work(transaction);
     await transaction.commit();
     return result;
-  } catch (cause) {
+  } catch (thrown) {
+    const cause = transaction.failure() ?? thrown;
     // A server that does not answer a statement does not answer ROLLBACK: the connection ends, and its transaction with it.
-    if (isUnanswered(cause)) broken = cause;
+    // So does one whose plan is stale: it would fail again and again.
+    if (isUnanswered(cause) || isStalePlan(cause)) broken = cause as Error;
     else
       await transaction.rollback().catch((err: Error) => {
         broken = err;
       });
-    throw transaction.failure() ?? cause;
+    throw cause;
   } finally {
     client.release(broken);
   }
@@ -250,9 +270,16 @@ function isUnanswered(err: unknown): err is Error {
   return err instanceof Error && err.message === 'Query read timeout';
 }
 
+/** A prepared statement whose columns have changed; by the server's function, since its message may be translated. */
+function isStalePlan(err: unknown): boolean {
+  const { code, routine } = err as { code?: unknown; routine?: unknown };
+  return code === '0A000' && routine === 'RevalidateCachedQuery';
+}
+
 /** PostgreSQL could not be reached, went away or takes no writes: the request may be tried again (503), nothing is known to be wrong with it. */
 export function isUnavailable(err: unknown): boolean {
   if (!(err instanceof Error)) return false;
+  if (isStalePlan(err)) return true;
   const code = (err as { code?: unknown }).code;
   if (typeof code === 'string') {
     // 08: connection; 53: too many connections, disk or memory; 57P: shut down, starting; 25006: read-only, as
