@@ -5,6 +5,8 @@ import type { AddressInfo } from 'node:net';
 /** A load balancer that knows only what /ready tells it, and never tries again. */
 export interface Balancer {
   url: string;
+  /** Looks after one more server from now on. */
+  add(target: string): void;
   /** Whether requests go to that server now. */
   isIn(target: string): boolean;
   /** What it could not pass on, or lost half-way: one line each. */
@@ -86,11 +88,14 @@ export async function startBalancer(targets: readonly string[]): Promise<Balance
   }
 
   await Promise.all(targets.map(look));
-  const timers = targets.map((target) => setInterval(() => void look(target), LOOK_EVERY_MS));
+  const timers: NodeJS.Timeout[] = [];
+  const add = (target: string) => void timers.push(setInterval(() => void look(target), LOOK_EVERY_MS));
+  targets.forEach(add);
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, pass).listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    add,
     isIn: (target) => inTurn.has(target),
     failures,
     async close() {

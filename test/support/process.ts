@@ -37,9 +37,9 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** True when nothing listens on that port of 127.0.0.1. */
-export async function isPortFree(port: number): Promise<boolean> {
-  const server = createServer().listen(port, '127.0.0.1');
+/** True when nothing listens on that port of this host. */
+export async function isPortFree(port: number, host = '127.0.0.1'): Promise<boolean> {
+  const server = createServer().listen(port, host);
   const isFree = await once(server, 'listening').then(
     () => true,
     (err: NodeJS.ErrnoException) => {
@@ -87,8 +87,10 @@ export async function waitFor<T>(
 const START_MAX_MS = 90_000;
 
 export interface ProcessOptions {
-  /** Relative to the project root, e.g. `server/messaging/main.ts`. */
+  /** Relative to the root, e.g. `server/messaging/main.ts`. */
   entry: string;
+  /** The folder of another checkout; by default this one. */
+  root?: string;
   args?: readonly string[];
   /** All it gets beside PATH, HOME and TMPDIR: nothing of the caller's environment leaks in. */
   env?: Readonly<Record<string, string>>;
@@ -118,7 +120,7 @@ export async function startProcess(options: ProcessOptions): Promise<RunningProc
   const launch = async () => {
     const since = output.length;
     child = spawn(process.execPath, [options.entry, ...(options.args ?? [])], {
-      cwd: projectRoot,
+      cwd: options.root ?? projectRoot,
       env: { ...baseEnv(), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -10,10 +10,25 @@ import { freePort, type RunningProcess, startProcess } from './process.ts';
 /** Several processes that start at once on a busy machine take their time. */
 const START_TIMEOUT_MS = 90_000;
 
-export interface SystemWorker extends RunningProcess {
-  /** Where its /ready, /health and /metrics are. */
+export interface ServingProcess extends RunningProcess {
+  /** Where it listens; of a worker, where its /ready, /health and /metrics are. */
   url: string;
 }
+export type SystemWorker = ServingProcess;
+
+/** How one process differs from the others of its system. */
+export interface Start {
+  /** The folder of another release. */
+  root?: string;
+  env?: Record<string, string>;
+}
+
+const ROLES = {
+  messaging: { entry: 'server/messaging/main.ts', portSetting: 'PORT' },
+  billing: { entry: 'server/billing/main.ts', portSetting: 'BILLING_PORT' },
+  workers: { entry: 'worker/main.ts', portSetting: 'WORKER_PORT' },
+} as const;
+type Role = keyof typeof ROLES;
 
 /** The system as operators run it: processes of their own on PostgreSQL and RabbitMQ. */
 export interface System {
@@ -23,12 +38,14 @@ export interface System {
   sandbox: RunningProcess;
   /** Base URLs of the messaging servers, one a process. */
   urls: string[];
-  messaging: RunningProcess[];
+  messaging: ServingProcess[];
   /** Of the billing servers, one a process. */
   billingUrls: string[];
-  billing: RunningProcess[];
+  billing: ServingProcess[];
   workers: SystemWorker[];
-  addWorker(): Promise<SystemWorker>;
+  addMessaging(start?: Start): Promise<ServingProcess>;
+  addBilling(start?: Start): Promise<ServingProcess>;
+  addWorker(start?: Start): Promise<SystemWorker>;
   /** Fires when it stops: whoever sends to it ends too. */
   stopping: AbortSignal;
   stop(): Promise<void>;
@@ -41,7 +58,10 @@ export async function startSystem(options: {
   messaging?: number;
   billing?: number;
   workers?: number;
+  /** Of all its processes. */
   env?: Record<string, string>;
+  /** The folder of another release, which all run unless they are added with their own. */
+  root?: string;
 }): Promise<System> {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'posthorn-system-'));
   const sandboxPort = await freePort();
@@ -67,42 +87,33 @@ export async function startSystem(options: {
   const sandbox = await startProcess({
     timeoutMs: START_TIMEOUT_MS,
     entry: 'network/sandbox/main.ts',
+    ...(options.root === undefined ? {} : { root: options.root }),
     env,
     ready: { url: `${sandboxUrl}/health` },
   });
-  const startServers = async (count: number, entry: string, portSetting: string) => {
-    const started: { url: string; running: RunningProcess }[] = [];
-    for (let i = 0; i < count; i += 1) {
-      const port = await freePort();
-      const url = `http://127.0.0.1:${port}`;
-      const ready = { url: `${url}/ready` };
-      const running = await startProcess({
-        entry,
-        env: { ...env, [portSetting]: String(port) },
-        ready,
-        timeoutMs: START_TIMEOUT_MS,
-      });
-      started.push({ url, running });
-    }
-    return started;
-  };
-  const messagingServers = await startServers(options.messaging ?? 1, 'server/messaging/main.ts', 'PORT');
-  const billingServers = await startServers(options.billing ?? 0, 'server/billing/main.ts', 'BILLING_PORT');
-  const messaging = messagingServers.map(({ running }) => running);
-  const billing = billingServers.map(({ running }) => running);
-  const addWorker = async (): Promise<SystemWorker> => {
+  const startRole = async (role: Role, { root = options.root, env: added }: Start = {}) => {
+    const { entry, portSetting } = ROLES[role];
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const running = await startProcess({
-      entry: 'worker/main.ts',
-      env: { ...env, WORKER_PORT: String(port) },
+      entry,
+      ...(root === undefined ? {} : { root }),
+      env: { ...env, ...added, [portSetting]: String(port) },
       ready: { url: `${url}/ready` },
       timeoutMs: START_TIMEOUT_MS,
     });
     return { ...running, url };
   };
-  const workers: SystemWorker[] = [];
-  for (let i = 0; i < (options.workers ?? 1); i += 1) workers.push(await addWorker());
+  const startSeveral = async (role: Role, count: number) => {
+    const started: ServingProcess[] = [];
+    for (let i = 0; i < count; i += 1) started.push(await startRole(role));
+    return started;
+  };
+  const messaging = await startSeveral('messaging', options.messaging ?? 1);
+  const billing = await startSeveral('billing', options.billing ?? 0);
+  const workers = await startSeveral('workers', options.workers ?? 1);
+  const urls = messaging.map(({ url }) => url);
+  const billingUrls = billing.map(({ url }) => url);
   const stopping = new AbortController();
   const log = createLog({ level: 'silent', role: 'test' });
   const db = createDb({ url: clusterUrl(options.databaseUrl), poolSize: 8, log, name: 'test' });
@@ -111,13 +122,25 @@ export async function startSystem(options: {
     env,
     sandboxUrl,
     sandbox,
-    urls: messagingServers.map(({ url }) => url),
+    urls,
     messaging,
-    billingUrls: billingServers.map(({ url }) => url),
+    billingUrls,
     billing,
     workers,
-    async addWorker() {
-      const worker = await addWorker();
+    async addMessaging(start) {
+      const server = await startRole('messaging', start);
+      messaging.push(server);
+      urls.push(server.url);
+      return server;
+    },
+    async addBilling(start) {
+      const server = await startRole('billing', start);
+      billing.push(server);
+      billingUrls.push(server.url);
+      return server;
+    },
+    async addWorker(start) {
+      const worker = await startRole('workers', start);
       workers.push(worker);
       return worker;
     },
