@@ -121,7 +121,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     membership,
     log: deps.log,
     onAcquire: (lease) => sessions.acquire(lease),
-    onRelease: (shard) => sessions.release(shard),
+    onRelease: (shard, how) => sessions.release(shard, how),
   });
   deps.bus.on('workers', (payload) => {
     const id = membership.id();

@@ -107,6 +107,12 @@ export interface SessionKeys {
   clear(): Promise<void>;
 }
 
+/**
+ * How long a session that closes waits for what its owner is recording, so that it does not come again. A worker that is cut off
+ * from the database learns that after some 3 s and records nothing, and after 8 s another one opens the session.
+ */
+export const DRAIN_MS = 2_500;
+
 export interface NetworkSession {
   /**
    * Hands one message to the network. Resolves when the network has taken it (or had it already: the
@@ -140,7 +146,7 @@ export interface NetworkSession {
   requestPairingCode(phone: string): Promise<string>;
   /** Ends the pairing: the credentials are void afterwards, and the sink hears `logged_out`. */
   logout(): Promise<void>;
-  /** Closes the connection and keeps the pairing. Idempotent. */
+  /** Closes the connection and keeps the pairing, within {@link DRAIN_MS} and a moment. Idempotent. */
   close(): Promise<void>;
 }
 

@@ -2,12 +2,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type DisconnectReason,
+  DRAIN_MS,
   type NetworkSession,
   SendUnavailable,
 } from '@posthorn/core/network/driver.ts';
 import type { WhatsAppContext } from './session-context.ts';
-
-const CLOSE_MS = 5_000;
 
 /** The socket's own event. Its listener decrypts and decodes the network's frames. */
 const FRAMES = 'message';
@@ -69,7 +68,7 @@ export async function closeGently(session: WhatsAppContext): Promise<void> {
   session.phase = 'closing';
   // Items the owner is recording now are still recorded.
   const recorded = Promise.all([session.arrivals.stop(), session.receipts.stop()]);
-  await Promise.race([recorded, delay(CLOSE_MS, undefined, { ref: false })]);
+  await Promise.race([recorded, delay(DRAIN_MS, undefined, { ref: false })]);
   end(session, 'closed');
   await session.told.promise;
 }

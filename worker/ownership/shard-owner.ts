@@ -16,9 +16,9 @@ export interface ShardOwnerDeps {
   onAcquire(lease: Lease): void;
   /**
    * Called when a shard was released or lost; resolves when its sessions are closed. A released shard stays
-   * ours until then; a lost one may already belong to another worker.
+   * ours until then; a lost one may soon belong to another worker.
    */
-  onRelease(shard: number): Promise<void>;
+  onRelease(shard: number, how: 'released' | 'lost'): Promise<void>;
 }
 
 export interface ShardOwner {
@@ -52,7 +52,7 @@ export function startShardOwner(deps: ShardOwnerDeps): ShardOwner {
     const shards = [...leases.keys()];
     leases.clear();
     if (shards.length > 0) deps.log.warn({ shards: shards.length }, 'shard locks lost');
-    for (const shard of shards) void close(owner, shard);
+    for (const shard of shards) void close(owner, shard, 'lost');
   });
   return {
     owned: () => (membership.isAlive() ? [...leases.values()] : []),
@@ -62,7 +62,7 @@ export function startShardOwner(deps: ShardOwnerDeps): ShardOwner {
       deps.log.warn(lease, 'another worker took a shard from this one');
       if (!current) {
         leases.delete(lease.shard);
-        void close(owner, lease.shard);
+        void close(owner, lease.shard, 'lost');
         return;
       }
       release(owner, current, lease.shard).catch(() => membership.drop(current));
@@ -77,7 +77,7 @@ export function startShardOwner(deps: ShardOwnerDeps): ShardOwner {
       const current = membership.connection();
       await Promise.all(
         [...leases.keys()].map((shard) =>
-          current ? release(owner, current, shard).catch(() => undefined) : close(owner, shard),
+          current ? release(owner, current, shard).catch(() => undefined) : close(owner, shard, 'lost'),
         ),
       );
       leases.clear();
@@ -157,15 +157,15 @@ async function acquire(
 async function release(owner: ShardContext, current: LockConnection, shard: number): Promise<void> {
   const lease = owner.leases.get(shard);
   owner.leases.delete(shard);
-  await close(owner, shard);
+  await close(owner, shard, 'released');
   if (owner.deps.membership.connection() !== current) return;
   if (lease) await taking(current, lease);
   await unlock(current, shard);
 }
 
-function close({ deps, closing }: ShardContext, shard: number): Promise<void> {
+function close({ deps, closing }: ShardContext, shard: number, how: 'released' | 'lost'): Promise<void> {
   const closed = deps
-    .onRelease(shard)
+    .onRelease(shard, how)
     .catch((err) => deps.log.warn({ err, shard }, 'closing the sessions of a shard failed'))
     .finally(() => closing.get(shard) === closed && closing.delete(shard));
   closing.set(shard, closed);

@@ -10,6 +10,7 @@ import {
 import { createLoneTimer } from '@posthorn/core/platform/process/lone-timer.ts';
 import { startInstanceQueue } from '../dispatch/instance-queue.ts';
 import { createArrivals } from './arrivals.ts';
+import { closeAfterQueue } from './close-after-queue.ts';
 import { forgetPairing, inboxOf, keysOf } from './forget-pairing.ts';
 import { giveCode } from './give-code.ts';
 import { createOnlineKeeper } from './keep-online.ts';
@@ -54,13 +55,11 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
         await settle(held);
       }),
     differsFrom: (other) => asksForMore(held.row, other),
-    async stop() {
+    async stop({ isLost } = { isLost: false }) {
       held.isStopped = true;
       stopRetrying(held);
       const closing = takeSession(held);
-      // The queue ends first, because the outcome of its last send arrives over the session.
-      await queue.stop();
-      await closing?.close();
+      await closeAfterQueue(closing, queue.stop(), isLost);
       await Promise.all([steps.settled(), held.asides.settled()]);
     },
   };

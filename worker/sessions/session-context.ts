@@ -57,7 +57,7 @@ export interface InstanceSession {
   /** Whether the row has a request that this session has not seen. */
   differsFrom(row: SessionRow): boolean;
   /** Closes the session without touching the row: the next owner finds the instance as it is. */
-  stop(): Promise<void>;
+  stop(how?: { isLost: boolean }): Promise<void>;
 }
 
 /**

@@ -20,8 +20,8 @@ export interface SessionManagerDeps extends SessionDeps {
 /** The sessions of every shard this worker owns. */
 export interface SessionManager {
   acquire(lease: Lease): void;
-  /** Resolves when the shard's sessions are closed and their results are recorded. */
-  release(shard: number): Promise<void>;
+  /** Resolves when the shard's sessions are closed and their results are recorded; closes those of a lost one first. */
+  release(shard: number, how: 'released' | 'lost'): Promise<void>;
   counts(): { shards: number; sessions: number };
   /** The longest time that an instance here has had work without progress. */
   lateMs(): number;
@@ -73,7 +73,7 @@ export function startSessionManager(deps: SessionManagerDeps): SessionManager {
       shards.set(lease.shard, openShard(deps, lease));
       void load(deps, { shards: [lease.shard] }).then((rows) => adopt(deps, shards, rows));
     },
-    release: (shard) => release(shards, shard),
+    release: (shard, how) => release(shards, shard, how),
     find: (instanceId) => findSession(shards, instanceId),
     wakeQueues(accepted) {
       let areAllHere = true;
@@ -89,7 +89,7 @@ export function startSessionManager(deps: SessionManagerDeps): SessionManager {
     lateMs: () => Math.max(0, ...sessionsOf(shards).map((session) => session.lateMs())),
     async stop() {
       await Promise.all([comparing.stop(), looking.stop()]);
-      await Promise.all([...shards.keys()].map((shard) => release(shards, shard)));
+      await Promise.all([...shards.keys()].map((shard) => release(shards, shard, 'released')));
     },
   };
 }
@@ -111,13 +111,16 @@ function openShard(deps: SessionManagerDeps, lease: Lease): OwnedShard {
   return { lease, sessions, consumer, released: false };
 }
 
-async function release(shards: Shards, shard: number): Promise<void> {
+async function release(shards: Shards, shard: number, how: 'released' | 'lost'): Promise<void> {
   const owned = shards.get(shard);
   if (!owned) return;
   owned.released = true;
   shards.delete(shard);
-  await (await owned.consumer)?.close();
-  await Promise.all([...owned.sessions.values()].map((session) => session.stop()));
+  const closeConsumer = async () => (await owned.consumer)?.close();
+  const stopSessions = () =>
+    Promise.all([...owned.sessions.values()].map((session) => session.stop({ isLost: how === 'lost' })));
+  if (how === 'lost') await Promise.all([closeConsumer(), stopSessions()]);
+  else await closeConsumer().then(stopSessions);
 }
 
 async function lookAt(deps: SessionManagerDeps, shards: Shards, instanceId: string): Promise<void> {

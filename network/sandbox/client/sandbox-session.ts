@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type DisconnectReason,
+  DRAIN_MS,
   type NetworkSession,
   type OpenRequest,
   type OutboundMessage,
@@ -44,8 +45,7 @@ export interface SessionDeps {
 
 const credentialsShape = z.object({ token: z.string() });
 
-/** How long `close` waits for the owner to record the last events, and for the socket to close. */
-const DRAIN_MS = 5000;
+/** How long `close` waits for the socket to close. */
 const CLOSE_MS = 1000;
 const PAIRED_RETRY_MS = 1000;
 /** Enough for 64 MB over a slow line. */

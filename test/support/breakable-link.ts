@@ -1,0 +1,85 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** A way to a server that a test may cut in two, as a partition of the network does. */
+export interface BreakableLink {
+  port: number;
+  /** From now on nothing arrives, either way: no byte, no end, and no new connection. Nothing is closed. */
+  cut(): void;
+  /** Ends the cut. `late`: what was held arrives now. `lost`: connections of before are reset, without what was held. */
+  heal(what: 'late' | 'lost'): void;
+  close(): Promise<void>;
+}
+
+interface Passage {
+  /** Runs now or, during a cut, in its order after it. */
+  pass(step: () => void): void;
+  open(): void;
+  reset(): void;
+}
+
+export async function openBreakableLink(target: { host: string; port: number }): Promise<BreakableLink> {
+  let isCut = false;
+  const passages = new Set<Passage>();
+
+  function makePassage(near: Socket): Passage {
+    const held: (() => void)[] = [];
+    let far: Socket | undefined;
+    const passage: Passage = {
+      pass: (step) => (isCut ? void held.push(step) : step()),
+      open() {
+        for (const step of held.splice(0)) step();
+      },
+      reset() {
+        held.length = 0;
+        passages.delete(passage);
+        near.resetAndDestroy();
+        far?.resetAndDestroy();
+      },
+    };
+    const forget = () => {
+      if (near.destroyed && (!far || far.destroyed)) passages.delete(passage);
+    };
+    for (const event of ['data', 'close'] as const)
+      near.on(event, (chunk?: Buffer) =>
+        passage.pass(() => {
+          // The socket holds what comes before the far side is connected.
+          if (chunk instanceof Buffer) far?.write(chunk);
+          else far?.destroy();
+          forget();
+        }),
+      );
+    near.on('error', () => undefined);
+    passage.pass(() => {
+      far = connect(target.port, target.host);
+      far.on('error', () => undefined);
+      far.on('data', (chunk) => passage.pass(() => near.writable && near.write(chunk)));
+      far.once('close', () =>
+        passage.pass(() => {
+          near.destroy();
+          forget();
+        }),
+      );
+    });
+    return passage;
+  }
+
+  const server = createServer((near) => void passages.add(makePassage(near)));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    cut() {
+      isCut = true;
+    },
+    heal(what) {
+      isCut = false;
+      for (const passage of passages) what === 'late' ? passage.open() : passage.reset();
+    },
+    async close() {
+      server.close();
+      for (const passage of passages) passage.reset();
+      await once(server, 'close');
+    },
+  };
+}
