@@ -6,6 +6,7 @@ import {
   PASSWORD_RESET_LIFETIME_MINUTES,
 } from '@posthorn/contract/limits.ts';
 import { z } from 'zod/v4';
+import { amqpUrl } from './broker/broker-url.ts';
 import { consoleUrl } from './console-url.ts';
 import { databaseUrl } from './database/cluster-url.ts';
 import { type AddressRange, parseAddressRange } from './http/client-address.ts';
@@ -117,7 +118,7 @@ export const configSchema = z.object({
   DATABASE_READ_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
   /** Connections of each process to PostgreSQL, the few dedicated ones aside. */
   DATABASE_POOL_SIZE: positive.default(12),
-  AMQP_URL: z.url({ protocol: /^amqps?$/ }),
+  AMQP_URL: amqpUrl,
   /** The networks that instances may be on, comma-separated; the first is that of an instance that names none. */
   NETWORK_DRIVERS: networkDrivers,
   SANDBOX_URL: z.url({ protocol: /^wss?$/ }).default('ws://127.0.0.1:8090/ws'),

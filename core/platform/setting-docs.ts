@@ -66,7 +66,10 @@ export const settingGroups = {
       meaning: "billing's own database URL",
       unset: '`DATABASE_URL` with the role `posthorn_billing`',
     },
-    AMQP_URL: { meaning: '`amqp://user:password@host:port/vhost`, or `amqps://`' },
+    AMQP_URL: {
+      meaning:
+        '`amqp://user:password@host:port/vhost`, or `amqps://`; several nodes of [a cluster](operating.md#rabbitmq) as `host:port,host:port`',
+    },
   },
   'Choose networks': {
     NETWORK_DRIVERS: {

@@ -14,32 +14,34 @@ const END_TIMEOUT_MS = 60_000;
 
 /** Runs an installed RabbitMQ on its own data, apart from whatever the machine's service does. */
 export async function startProgramRabbit(launch: RabbitLaunch, program: string): Promise<RabbitServer> {
-  const { dir, port } = launch;
+  const { dir, port, host = '127.0.0.1', cluster } = launch;
   const file = (name: string) => path.join(dir, name);
   writeFileSync(
     file('rabbitmq.conf'),
-    `${launch.config}listeners.tcp.1 = 127.0.0.1:${port}\nload_definitions = ${launch.definitionsFile}\n`,
+    `${launch.config}listeners.tcp.1 = ${host}:${port}\nload_definitions = ${launch.definitionsFile}\n`,
   );
   writeFileSync(file('enabled_plugins'), '[].\n');
   // Read instead of the machine's own rabbitmq-env.conf.
   writeFileSync(file('env.conf'), '');
 
-  const distPort = await freePort();
+  const distPort = cluster?.distPort ?? (await freePort());
   const name = `posthorn${port}`;
   // Nodes find each other by port, not through epmd. RabbitMQ insists on starting that daemon all the same,
   // so it gets a port of its own, where it is told to go in the end.
   const epmdPort = await freePort();
-  const dist = `-setcookie ${name} -kernel inet_dist_use_interface {127,0,0,1} -start_epmd false -erl_epmd_port ${distPort}`;
+  const dist = `-setcookie ${cluster?.cookie ?? name} -kernel inet_dist_use_interface {${host.replaceAll('.', ',')}} -start_epmd false -erl_epmd_port ${distPort}`;
   const env = {
     PATH: process.env.PATH,
     HOME: dir,
     LANG: 'C.UTF-8',
-    RABBITMQ_NODENAME: `${name}@localhost`,
+    RABBITMQ_NODENAME: cluster ? clusterNode(launch) : `${name}@localhost`,
+    ...(cluster ? { RABBITMQ_USE_LONGNAME: 'true' } : {}),
     RABBITMQ_NODE_PORT: String(port),
-    RABBITMQ_NODE_IP_ADDRESS: '127.0.0.1',
-    RABBITMQ_DIST_PORT: String(distPort),
+    RABBITMQ_NODE_IP_ADDRESS: host,
+    // RabbitMQ looks whether it is free at all addresses, which that of a cluster is not; Erlang listens at the one above.
+    RABBITMQ_DIST_PORT: String(cluster ? await freePort() : distPort),
     ERL_EPMD_PORT: String(epmdPort),
-    ERL_EPMD_ADDRESS: '127.0.0.1',
+    ERL_EPMD_ADDRESS: host,
     RABBITMQ_CONFIG_FILE: file('rabbitmq.conf'),
     RABBITMQ_CONF_ENV_FILE: file('env.conf'),
     RABBITMQ_ENABLED_PLUGINS_FILE: file('enabled_plugins'),
@@ -61,7 +63,7 @@ export async function startProgramRabbit(launch: RabbitLaunch, program: string):
     server.unref();
     server.once('exit', reap({ pid: -(server.pid as number) }));
     const ended = () => server.exitCode !== null || server.signalCode !== null;
-    await waitFor(() => ended() || speaksAmqp(port), START_TIMEOUT_MS, {
+    await waitFor(() => ended() || speaksAmqp(port, host), START_TIMEOUT_MS, {
       what: 'RabbitMQ answers',
       everyMs: 50,
     });
@@ -84,9 +86,13 @@ export async function startProgramRabbit(launch: RabbitLaunch, program: string):
     signalAll('SIGKILL');
     await exit;
     // The process that we started is a shell. The runtime below it may die later and hold its ports until then.
-    await waitFor(async () => (await isPortFree(port)) && (await isPortFree(distPort)), END_TIMEOUT_MS, {
-      what: 'a killed RabbitMQ gives its ports back',
-    });
+    await waitFor(
+      async () => (await isPortFree(port, host)) && (await isPortFree(distPort, host)),
+      END_TIMEOUT_MS,
+      {
+        what: 'a killed RabbitMQ gives its ports back',
+      },
+    );
   };
   const restart = async () => {
     await end();
@@ -122,4 +128,9 @@ export async function startProgramRabbit(launch: RabbitLaunch, program: string):
       forget();
     },
   };
+}
+
+/** The name of a node, by which those of its cluster find it. */
+export function clusterNode({ host, port }: Pick<RabbitLaunch, 'host' | 'port'>): string {
+  return `posthorn${port}@${host}`;
 }

@@ -46,6 +46,10 @@ export interface RabbitLaunch {
   config: string;
   definitionsFile: string;
   url: string;
+  /** Where it listens; by default 127.0.0.1. */
+  host?: string;
+  /** Of a node of a cluster, whose nodes have the same ports on addresses of their own. */
+  cluster?: { cookie: string; distPort: number };
 }
 
 /**

@@ -5,8 +5,8 @@ import path from 'node:path';
 import { freePort } from './process.ts';
 import { startDockerRabbit } from './rabbitmq-docker.ts';
 import { ensureRabbitSource } from './rabbitmq-install.ts';
-import { startProgramRabbit } from './rabbitmq-program.ts';
-import type { RabbitServer } from './rabbitmq-server.ts';
+import { clusterNode, startProgramRabbit } from './rabbitmq-program.ts';
+import type { RabbitLaunch, RabbitServer } from './rabbitmq-server.ts';
 import { askShared } from './shared.ts';
 
 /** Virtual hosts made at the first start, one for each test file that asks. */
@@ -18,11 +18,53 @@ const VHOST_COUNT = 60;
  */
 export async function startRabbit(options: { dir?: string; port?: number } = {}): Promise<RabbitServer> {
   const source = ensureRabbitSource();
-  const dir = options.dir ?? mkdtempSync(path.join(tmpdir(), 'posthorn-rabbit-'));
+  const dir = options.dir ?? makeDir();
   mkdirSync(dir, { recursive: true });
   const port = options.port ?? (await freePort());
+  const launch = prepare(dir, { host: '127.0.0.1', port, vhosts: VHOST_COUNT });
+  return source.kind === 'docker' ? startDockerRabbit(launch) : startProgramRabbit(launch, source.path);
+}
+
+/**
+ * A cluster of three nodes, each at an address of its own (127.0.0.2 and so on, which Linux has without being told), because
+ * without epmd nodes find each other by one port. Queues with three replicas survive the loss of any node.
+ */
+export async function startRabbitCluster(): Promise<RabbitServer[]> {
+  const source = ensureRabbitSource();
+  if (source.kind === 'docker') throw new Error('a cluster needs an installed rabbitmq-server');
+  const port = await freePort();
+  const cluster = { cookie: randomUUID(), distPort: await freePort() };
+  const launches = CLUSTER_HOSTS.map((host) => ({
+    ...prepare(makeDir(), { host, port, vhosts: 0 }),
+    host,
+    cluster,
+  }));
+  const formation = [
+    'cluster_formation.peer_discovery_backend = classic_config',
+    ...launches.map(
+      (launch, nth) => `cluster_formation.classic_config.nodes.${nth + 1} = ${clusterNode(launch)}`,
+    ),
+    '',
+  ].join('\n');
+  return Promise.all(
+    launches.map((launch) =>
+      startProgramRabbit({ ...launch, config: launch.config + formation }, source.path),
+    ),
+  );
+}
+
+const CLUSTER_HOSTS = ['127.0.0.2', '127.0.0.3', '127.0.0.4'];
+
+function makeDir(): string {
+  return mkdtempSync(path.join(tmpdir(), 'posthorn-rabbit-'));
+}
+
+function prepare(
+  dir: string,
+  { host, port, vhosts }: { host: string; port: number; vhosts: number },
+): RabbitLaunch {
   const definitionsFile = path.join(dir, 'definitions.json');
-  writeFileSync(definitionsFile, JSON.stringify(definitions()));
+  writeFileSync(definitionsFile, JSON.stringify(definitions(vhosts)));
   const config = [
     'loopback_users = none',
     'log.console = true',
@@ -34,8 +76,7 @@ export async function startRabbit(options: { dir?: string; port?: number } = {})
     'raft.wal_max_size_bytes = 4000000',
     '',
   ].join('\n');
-  const launch = { dir, port, config, definitionsFile, url: `amqp://guest:guest@127.0.0.1:${port}` };
-  return source.kind === 'docker' ? startDockerRabbit(launch) : startProgramRabbit(launch, source.path);
+  return { dir, port, config, definitionsFile, url: `amqp://guest:guest@${host}:${port}` };
 }
 
 // Module state on purpose: a test file run alone has no runner that hands it a broker.
@@ -76,13 +117,13 @@ function claim(claims: string): string {
   throw new Error(`all ${VHOST_COUNT} virtual hosts are taken: raise VHOST_COUNT`);
 }
 
-/** The user guest and the virtual hosts. Loading definitions replaces the default user and vhost. */
-function definitions() {
+/** The user guest, the default virtual host and those of test files. Loading definitions replaces the default user and vhost. */
+function definitions(count: number) {
   const salt = Buffer.from(randomUUID().slice(0, 4));
   const hash = createHash('sha256')
     .update(Buffer.concat([salt, Buffer.from('guest')]))
     .digest();
-  const vhosts = ['/', ...Array.from({ length: VHOST_COUNT }, (_, index) => `test-${index + 1}`)];
+  const vhosts = ['/', ...Array.from({ length: count }, (_, index) => `test-${index + 1}`)];
   return {
     users: [
       {

@@ -1,6 +1,7 @@
 import { Connection } from 'rabbitmq-client';
 import type { Log } from '../process/log.ts';
 import type { Broker, Consumer } from './broker.ts';
+import { nodesOf } from './broker-url.ts';
 import { atMost } from './rabbitmq-channel.ts';
 import { startConsumer } from './rabbitmq-consumer.ts';
 import { startPublisher } from './rabbitmq-publisher.ts';
@@ -10,7 +11,7 @@ import { checkQueue, declareQueues, persist } from './rabbitmq-queues.ts';
 const FOR_EVER_MS = 2 ** 31 - 1;
 
 export interface RabbitBrokerOptions {
-  /** `amqp://` or `amqps://`, with credentials and virtual host. */
+  /** `amqp://` or `amqps://`, with credentials and virtual host, of one node or as `brokerUrl` gives it. */
   url: string;
   log: Log;
   /** A connection was lost. */
@@ -97,8 +98,11 @@ function connect({
   onLost,
   name,
 }: Pick<RabbitBrokerOptions, 'url' | 'log' | 'onLost'> & { name: string }): Connection {
+  const nodes = nodesOf(url);
   const connection = new Connection({
     url,
+    // In turn: after the loss of a node the next attempt is at the next one.
+    ...(nodes ? { hosts: nodes } : {}),
     connectionName: name,
     acquireTimeout: FOR_EVER_MS,
     connectionTimeout: 5_000,
