@@ -10,7 +10,10 @@ export interface GcsServer {
   asked: string[];
   /** The next requests of a kind are answered with this status in place of being served. */
   fail(kind: Kind, status: number, times: number): void;
+  /** Nobody listens any more, and all connections are cut. */
   close(): Promise<void>;
+  /** After `close`: it listens again, with what it had. */
+  comeBack(): Promise<void>;
 }
 
 type Kind = 'multipart' | 'resumable-start' | 'resumable-chunk' | 'media' | 'delete' | 'metadata';
@@ -120,9 +123,11 @@ export async function startGcsServer(bucket: string): Promise<GcsServer> {
     md5Hash: createHash('md5').update(bytes).digest('base64'),
   });
 
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const listen = (port: number) => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  await listen(0);
+  const { port } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
     objects,
     asked,
     fail: (kind, status, times) => void failures.set(kind, { status, times }),
@@ -131,6 +136,7 @@ export async function startGcsServer(bucket: string): Promise<GcsServer> {
         server.close(() => resolve());
         server.closeAllConnections();
       }),
+    comeBack: () => listen(port),
   };
 }
 
