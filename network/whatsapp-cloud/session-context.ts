@@ -40,8 +40,8 @@ export interface CloudContext {
   handOver: HandOver | null;
   /** The restriction that was told last. */
   restriction: string | null;
-  /** Failures of one kind in a row, by the chat or the account that is held. */
-  failures: Map<string, number>;
+  /** Failures in a row, by the chat or the account that is held, and until when the last one holds it. */
+  failures: Map<string, { count: number; untilMs: number }>;
   /** The last message received in each chat: typing needs one. */
   lastReceived: Recent<string>;
   /** The network's ids of what this session sent, by ours. */
@@ -131,16 +131,22 @@ export function sendErrorOf(session: CloudContext, chat: string, cause: unknown)
   return new SendDeferred(verdict.reason, backOffOf(session, chat, verdict));
 }
 
-function backOffOf({ failures }: CloudContext, chat: string, verdict: Verdict): BackOff {
+function backOffOf({ failures, deps }: CloudContext, chat: string, verdict: Verdict): BackOff {
   const of = verdict.does === 'defer_chat' ? 'chat' : 'account';
   const held = of === 'chat' ? chat : '';
-  const before = failures.get(held) ?? 0;
-  failures.set(held, before + 1);
-  return { of, forMs: backOffMs(verdict, before) };
+  const nowMs = deps.clock.now().getTime();
+  const { count, untilMs } = failures.get(held) ?? { count: 0, untilMs: 0 };
+  // Up to `window` sends meet one limit at the same moment: together they are one failure.
+  if (untilMs > nowMs) return { of, forMs: untilMs - nowMs };
+  const forMs = backOffMs(verdict, count);
+  failures.set(held, { count: count + 1, untilMs: nowMs + forMs });
+  return { of, forMs };
 }
 
 /** The network took something: what had failed there counts from the beginning. */
-export function succeeded({ failures }: CloudContext, chat: string): void {
+export function succeeded({ failures, deps }: CloudContext, chat: string): void {
   failures.delete(chat);
-  failures.delete('');
+  // What was under way when a limit was met tells nothing of what comes after it.
+  const nowMs = deps.clock.now().getTime();
+  if ((failures.get('')?.untilMs ?? 0) <= nowMs) failures.delete('');
 }

@@ -113,6 +113,19 @@ describe('limits and errors of the Cloud API', () => {
     assert.deepEqual(namesOf(ALICE).slice(-2), [ids[0]!, ids[2]!].map(nameOf));
   });
 
+  it('wait once for a limit that many sends meet at the same moment, and no longer each time', async () => {
+    const other = await cloud.connect({ humanize_enabled: false });
+    const people = Array.from({ length: 30 }, (_, nth) => `55319004${String(nth).padStart(5, '0')}`);
+    for (const person of people) await cloud.greet(other, person);
+    cloud.graph.world.answerDelayMs = 300;
+    other.number.perSecond = 10;
+    const startedAt = performance.now();
+    const ids = await Promise.all(people.map((person) => text(person, 'At once', other)));
+    for (const id of ids) await cloud.reaches(other, id, 'delivered');
+    cloud.graph.world.answerDelayMs = 0;
+    tellFigure('30 messages at a limit of 10 a second', performance.now() - startedAt, { atMost: 8_000 });
+  });
+
   it('send to many chats side by side, in order within each', async () => {
     const people = Array.from({ length: 20 }, (_, nth) => `55319001${String(nth).padStart(5, '0')}`);
     for (const person of people) await cloud.greet(instance, person);

@@ -98,6 +98,7 @@ export function takeMessage(deps: GraphDeps, number: OfficialNumber, body: Body)
   const context = (body.context as { message_id?: string } | undefined)?.message_id;
   for (const id of [context, part.message_id])
     if (id !== undefined && !world.messages.has(id)) throw new GraphError(131009);
+  if (isTooFast(number, deps.now().getTime())) throw new GraphError(130429, '(#130429) Rate limit hit');
   const fault = takeFault(world, name, deps.random);
   if (fault?.kind === 'error') throw new GraphError(fault.code);
   if (fault && 'at' in fault && fault.at === 'before') throw lostOf(fault.kind);
@@ -117,6 +118,15 @@ export function takeMessage(deps: GraphDeps, number: OfficialNumber, body: Body)
     contacts: [{ input: name, wa_id: person.phone }],
     messages: [{ id: message.id, message_status: 'accepted' }],
   };
+}
+
+const SECOND_MS = 1_000;
+
+function isTooFast(number: OfficialNumber, nowMs: number): boolean {
+  number.sentAt = number.sentAt.filter((at) => at > nowMs - SECOND_MS);
+  if (number.sentAt.length >= number.perSecond) return true;
+  number.sentAt.push(nowMs);
+  return false;
 }
 
 function lostOf(kind: string): Lost {

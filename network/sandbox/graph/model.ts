@@ -11,6 +11,10 @@ export interface OfficialNumber {
   appSecret: string;
   /** False: the token has died. */
   isTokenAlive: boolean;
+  /** How many messages it may send in a second. */
+  perSecond: number;
+  /** When it sent the last ones, in ms. */
+  sentAt: number[];
   /** Where it posts, once it was told and has made sure. */
   webhook: { url: string; verifyToken: string } | null;
 }

@@ -52,7 +52,7 @@ export function createPeople(deps: GraphDeps, poster: (number: OfficialNumber) =
         ...{ id: newGraphId(), businessId: shares?.businessId ?? newGraphId(), phone, name },
         token: `EAA${randomBytes(24).toString('hex')}`,
         appSecret: shares?.appSecret ?? randomBytes(16).toString('hex'),
-        ...{ isTokenAlive: true, webhook: null },
+        ...{ isTokenAlive: true, perSecond: Number.POSITIVE_INFINITY, sentAt: [], webhook: null },
       };
       world.numbers.set(number.id, number);
       return number;
