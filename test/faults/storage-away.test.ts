@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -33,11 +33,11 @@ const STORAGES: Record<string, (t: TestContext) => Promise<Storage>> = {
       env: {},
       async goAway(system) {
         renameSync(folder(system), `${folder(system)}-away`);
-        // A file in its place is what not even root can read from or write into.
-        writeFileSync(folder(system), '');
+        // As below a disk that is not mounted any more.
+        mkdirSync(folder(system));
       },
       async comeBack(system) {
-        rmSync(folder(system));
+        rmSync(folder(system), { recursive: true });
         renameSync(`${folder(system)}-away`, folder(system));
       },
     };

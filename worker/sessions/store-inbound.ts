@@ -50,7 +50,7 @@ export function createInboundStorer(
       storageFailsSinceMs = null;
       return kept;
     } catch (err) {
-      if (isStorageTrouble(err)) storageFailsSinceMs ??= performance.now();
+      if (isOurTrouble(err)) storageFailsSinceMs ??= performance.now();
       const missing = missingBecause(err, performance.now() - (storageFailsSinceMs ?? 0));
       if (missing === null) throw err;
       deps.log.debug({ err, instance_id: scope.instanceId }, 'storing received media failed');
@@ -92,9 +92,14 @@ function missingBecause(err: unknown, failingMs: number): string | null {
     return err.reason.startsWith('media_') ? err.reason : 'media_unavailable';
   }
   if (err instanceof ApiError && err.code === 'PLAN_LIMIT_REACHED') return 'media_storage_full';
-  if (!isStorageTrouble(err)) return null;
+  if (!isOurTrouble(err)) return null;
   if (failingMs < STORAGE_PATIENCE_MS) {
     throw new LocalFailure('received media could not be stored', { cause: err });
   }
   return 'media_not_stored';
+}
+
+/** The storage fails, or the disk of this machine takes nothing: neither says anything about the media. */
+function isOurTrouble(err: unknown): boolean {
+  return isStorageTrouble(err) || (err instanceof ApiError && err.code === 'SERVICE_UNAVAILABLE');
 }

@@ -1,15 +1,19 @@
 import type { FileHandle } from 'node:fs/promises';
-import { copyFile, mkdir, open, rename, rm } from 'node:fs/promises';
+import { access, copyFile, mkdir, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { type Storage, StorageError, StorageMissing } from './storage.ts';
 
 const KEY = /^[\w-]+(\/[\w-]+)*$/;
+/** Lies beside the objects: a folder without it is not theirs, as the empty one below a disk that is not mounted. */
+const MARKER = '.storage';
 
 /** Objects as files under a folder (`DATA_DIR/media`): the default, for one machine or a shared disk. */
 export async function createDiskStorage(options: { directory: string }): Promise<Storage> {
   const root = path.resolve(options.directory);
   const spoolDir = path.join(root, '.spool');
   await mkdir(spoolDir, { recursive: true });
+  const marker = path.join(root, MARKER);
+  await (await open(marker, 'a')).close();
 
   function fileOf(key: string): string {
     if (!KEY.test(key)) throw new StorageError('not a key of ours');
@@ -24,6 +28,7 @@ export async function createDiskStorage(options: { directory: string }): Promise
       const target = fileOf(key);
       const folder = path.dirname(target);
       try {
+        await access(marker);
         await mkdir(folder, { recursive: true });
         await syncToDisk(file.path);
         await moveInto(file.path, target);
@@ -37,7 +42,7 @@ export async function createDiskStorage(options: { directory: string }): Promise
       try {
         handle = await open(fileOf(key), 'r');
       } catch (cause) {
-        if (isMissing(cause)) throw new StorageMissing('no such object', { cause });
+        if (isMissing(cause) && (await exists(marker))) throw new StorageMissing('no such object', { cause });
         throw new StorageError('the file could not be read', { cause });
       }
       return handle.createReadStream(range ? { start: range.start, end: range.end } : {});
@@ -81,6 +86,13 @@ async function syncToDisk(target: string): Promise<void> {
   } finally {
     await handle.close();
   }
+}
+
+async function exists(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
 }
 
 function isMissing(err: unknown): boolean {
