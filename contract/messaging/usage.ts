@@ -41,6 +41,7 @@ export const companyUsage = z
           instance_id: uuid,
           name: z.string(),
           state: instanceState.meta({ description: 'Its state now' }),
+          driver: z.string().meta({ description: 'The messaging network', examples: ['sandbox'] }),
           phone: z.string().nullable(),
           ...counted,
         }),

@@ -41,10 +41,10 @@ export async function readCompanyUsage(
       [companyId, since],
     ),
     reports.query<CompanyUsage['instances'][number]>(
-      `SELECT i.id AS instance_id, i.name, i.state, i.phone, ${SUMS}
-       FROM (SELECT id, name, state, phone FROM instances WHERE company_id = $1 ORDER BY id DESC LIMIT $3) i
+      `SELECT i.id AS instance_id, i.name, i.state, i.driver, i.phone, ${SUMS}
+       FROM (SELECT id, name, state, driver, phone FROM instances WHERE company_id = $1 ORDER BY id DESC LIMIT $3) i
        LEFT JOIN usage_minutes u ON u.instance_id = i.id AND u.minute >= $2
-       GROUP BY i.id, i.name, i.state, i.phone ORDER BY i.id DESC`,
+       GROUP BY i.id, i.name, i.state, i.driver, i.phone ORDER BY i.id DESC`,
       [companyId, since, USAGE_INSTANCES_MAX],
     ),
     reports.query<PlanRow>(
