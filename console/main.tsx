@@ -2,6 +2,7 @@ import '@mantine/core/styles.css';
 import './app/console.css';
 import { createRoot } from 'react-dom/client';
 import { App } from './app/app.tsx';
+import { CODE_IS_LATE } from './app/patient.ts';
 import { createConsoleRouter } from './app/router.tsx';
 import { styleNonce } from './app/style-nonce.ts';
 import { startTranslations } from './i18n/start.ts';
@@ -13,6 +14,8 @@ Object.assign(globalThis, { __webpack_nonce__: styleNonce() });
 const base = new URL('./', document.baseURI);
 const billing = document.querySelector<HTMLMetaElement>('meta[name="posthorn-billing"]')?.content ?? '';
 const auth = createAuth(new URL('../', base).href.replace(/\/$/, ''), billing);
+// The code of a page comes by an import, which tells nobody what was answered.
+addEventListener(CODE_IS_LATE, auth.connection.look);
 const router = createConsoleRouter(base.pathname.replace(/\/$/, ''));
 const i18n = await startTranslations();
 const element = document.querySelector('#console');

@@ -1,5 +1,9 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { replaceEqualDeep, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { askAgainAfterMs, isPassing } from '../session/connection.ts';
+
+/** Rows that may come twice, where a page is counted from the head of a list that grows. */
+const OVERLAP_MAX = 1_000;
 
 interface FeedPage<Row, Cursor> {
   rows: readonly Row[];
@@ -31,6 +35,8 @@ export function useFeed<Row, Cursor>(options: {
       return joined(page, queries.getQueryData<FeedPage<Row, Cursor>>(queryKey), idOf);
     },
     refetchInterval: options.refetchInterval ?? false,
+    // Rows that did not change stay the same, see below: comparing all that was loaded takes long where that is much.
+    structuralSharing: false,
   });
 
   async function fetchNextPage(): Promise<void> {
@@ -41,8 +47,9 @@ export function useFeed<Row, Cursor>(options: {
     try {
       const page = await read(known.next);
       queries.setQueryData<FeedPage<Row, Cursor>>(queryKey, (now = known) => {
-        const ids = new Set(now.rows.map(idOf));
-        return { rows: [...now.rows, ...page.rows.filter((row) => !ids.has(idOf(row)))], next: page.next };
+        // What moved down meanwhile is among the last rows: all of them would be many.
+        const ids = new Set(now.rows.slice(-OVERLAP_MAX).map(idOf));
+        return { rows: now.rows.concat(page.rows.filter((row) => !ids.has(idOf(row)))), next: page.next };
       });
     } catch (error) {
       setMoreError(error);
@@ -51,12 +58,22 @@ export function useFeed<Row, Cursor>(options: {
     }
   }
 
+  useEffect(() => {
+    if (!isPassing(moreError)) return;
+    const timer = setTimeout(() => setMoreError(null), askAgainAfterMs(moreError));
+    return () => clearTimeout(timer);
+  }, [moreError]);
+
   return {
     data: head.data?.rows,
     error: head.error ?? moreError,
     isPending: head.isPending,
-    refetch: head.refetch,
-    hasNextPage: head.data?.next !== undefined,
+    refetch() {
+      setMoreError(null);
+      return head.refetch();
+    },
+    // A page that failed is asked for again when its error is gone, not at once.
+    hasNextPage: head.data?.next !== undefined && moreError === null,
     isFetchingNextPage,
     fetchNextPage,
   };
@@ -67,8 +84,13 @@ function joined<Row, Cursor>(
   known: FeedPage<Row, Cursor> | undefined,
   idOf: (row: Row) => string | number,
 ): FeedPage<Row, Cursor> {
-  if (!known || known.rows.length <= page.rows.length || page.next === undefined) return page;
-  const ids = new Set(page.rows.map(idOf));
+  if (!known) return page;
+  const before = new Map(known.rows.slice(0, 2 * page.rows.length).map((row) => [idOf(row), row]));
+  const rows = page.rows.map((row) => replaceEqualDeep(before.get(idOf(row)), row));
+  if (known.rows.length <= page.rows.length || page.next === undefined) return { rows, next: page.next };
+  const ids = new Set(rows.map(idOf));
   const rest = known.rows.filter((row) => !ids.has(idOf(row)));
-  return rest.length === known.rows.length ? page : { rows: [...page.rows, ...rest], next: known.next };
+  return rest.length === known.rows.length
+    ? { rows, next: page.next }
+    : { rows: [...rows, ...rest], next: known.next };
 }

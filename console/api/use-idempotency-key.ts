@@ -1,11 +1,11 @@
-import { useState } from 'react';
+import { useDraft } from './use-draft.ts';
 
 /**
  * The one key of a form: however often it is submitted, by a second click or after an answer that was lost, the message
  * is sent once. Another content needs another key.
  */
-export function useIdempotencyKey(): { key: string; renew(): void } {
-  const [key, setKey] = useState(newKey);
+export function useIdempotencyKey(form: string): { key: string; renew(): void } {
+  const [key, setKey] = useDraft(`${form} key`, newKey);
   return { key, renew: () => setKey(newKey()) };
 }
 

@@ -1,11 +1,18 @@
 import { MantineProvider } from '@mantine/core';
-import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import {
+  MutationCache,
+  type Query,
+  QueryCache,
+  QueryClient,
+  QueryClientProvider,
+} from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import type { i18n } from 'i18next';
 import { useState } from 'react';
 import { I18nextProvider } from 'react-i18next';
 import { ApiContext } from '../api/api-context.ts';
 import type { Auth } from '../session/auth.ts';
+import { askAgainAfterMs, isPassing } from '../session/connection.ts';
 import { Resume } from './resume.tsx';
 import type { ConsoleRouter } from './router.tsx';
 import { styleNonce } from './style-nonce.ts';
@@ -31,11 +38,22 @@ export function App({ auth, router, i18n }: { auth: Auth; router: ConsoleRouter;
   );
 }
 
-/** The SDK tries again what may be tried again. */
+/** The SDK tries again what may be tried again, for a moment; a page that is still open asks for as long as it takes. */
 function createQueries(auth: Auth): QueryClient {
   return new QueryClient({
-    queryCache: new QueryCache({ onError: auth.noteError }),
+    queryCache: new QueryCache({
+      onError(error, query) {
+        auth.noteError(error);
+        if (isPassing(error)) setTimeout(() => askAgain(query), askAgainAfterMs(error));
+      },
+    }),
     mutationCache: new MutationCache({ onError: auth.noteError }),
     defaultOptions: { queries: { retry: false, staleTime: FRESH_MS }, mutations: { retry: false } },
   });
+}
+
+/** Unless nobody looks at it any more, or somebody else has asked. */
+function askAgain(query: Query<unknown, unknown, unknown>): void {
+  if (!query.isActive() || query.state.error === null || query.state.fetchStatus !== 'idle') return;
+  query.fetch().catch(() => undefined);
 }

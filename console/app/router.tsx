@@ -13,6 +13,7 @@ import { InvitePage } from '../pages/reset-password/invite-page.tsx';
 import { ResetPasswordPage } from '../pages/reset-password/reset-password-page.tsx';
 import { SignInPage } from '../pages/sign-in/sign-in-page.tsx';
 import { SignUpPage } from '../pages/sign-up/sign-up-page.tsx';
+import { patient } from './patient.ts';
 
 const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound });
 
@@ -37,12 +38,18 @@ const strangers = [
   createRoute({
     getParentRoute: () => root,
     path: '/oauth/callback',
-    component: lazyRouteComponent(() => import('../pages/oauth/callback-page.tsx'), 'CallbackPage'),
+    component: lazyRouteComponent(
+      patient(() => import('../pages/oauth/callback-page.tsx')),
+      'CallbackPage',
+    ),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/oauth/complete',
-    component: lazyRouteComponent(() => import('../pages/oauth/complete-page.tsx'), 'CompletePage'),
+    component: lazyRouteComponent(
+      patient(() => import('../pages/oauth/complete-page.tsx')),
+      'CompletePage',
+    ),
     validateSearch: token,
   }),
 ] as const;
@@ -50,14 +57,17 @@ const strangers = [
 const signedIn = createRoute({
   getParentRoute: () => root,
   id: 'signed-in',
-  component: lazyRouteComponent(() => import('./signed-in.tsx'), 'SignedIn'),
+  component: lazyRouteComponent(
+    patient(() => import('./signed-in.tsx')),
+    'SignedIn',
+  ),
 });
 
 const verify = createRoute({
   getParentRoute: () => signedIn,
   path: '/verify',
   component: lazyRouteComponent(
-    () => import('../pages/verify-email/verify-email-page.tsx'),
+    patient(() => import('../pages/verify-email/verify-email-page.tsx')),
     'VerifyEmailPage',
   ),
 });
@@ -65,7 +75,10 @@ const verify = createRoute({
 const shell = createRoute({
   getParentRoute: () => signedIn,
   id: 'shell',
-  component: lazyRouteComponent(() => import('./shell.tsx'), 'Shell'),
+  component: lazyRouteComponent(
+    patient(() => import('./shell.tsx')),
+    'Shell',
+  ),
   notFoundComponent: NotFound,
 });
 
@@ -73,116 +86,173 @@ const pages = [
   createRoute({
     getParentRoute: () => shell,
     path: '/',
-    component: lazyRouteComponent(() => import('../pages/home/home-page.tsx'), 'HomePage'),
+    component: lazyRouteComponent(
+      patient(() => import('../pages/home/home-page.tsx')),
+      'HomePage',
+    ),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/instances',
-    component: lazyRouteComponent(() => import('../pages/instances/instances-page.tsx'), 'InstancesPage'),
+    component: lazyRouteComponent(
+      patient(() => import('../pages/instances/instances-page.tsx')),
+      'InstancesPage',
+    ),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/instances/new',
     component: lazyRouteComponent(
-      () => import('../pages/instances/new-instance-page.tsx'),
+      patient(() => import('../pages/instances/new-instance-page.tsx')),
       'NewInstancePage',
     ),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/instances/$instanceId',
-    component: lazyRouteComponent(() => import('../pages/instance/instance-page.tsx'), 'InstancePage'),
+    component: lazyRouteComponent(
+      patient(() => import('../pages/instance/instance-page.tsx')),
+      'InstancePage',
+    ),
     validateSearch: textsOf('tab'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/chats',
-    component: lazyRouteComponent(() => import('../pages/chats/chats-page.tsx'), 'ChatsPage'),
+    component: lazyRouteComponent(
+      patient(() => import('../pages/chats/chats-page.tsx')),
+      'ChatsPage',
+    ),
     validateSearch: textsOf('instance', 'chat', 'show'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/settings',
-    component: lazyRouteComponent(() => import('../pages/settings/settings-page.tsx'), 'SettingsPage'),
+    component: lazyRouteComponent(
+      patient(() => import('../pages/settings/settings-page.tsx')),
+      'SettingsPage',
+    ),
     validateSearch: textsOf('tab'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/billing',
-    component: lazyRouteComponent(() => import('../pages/billing/billing-page.tsx'), 'BillingPage'),
+    component: lazyRouteComponent(
+      patient(() => import('../pages/billing/billing-page.tsx')),
+      'BillingPage',
+    ),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/admin',
-    component: lazyRouteComponent(() => import('../pages/admin/admin-page.tsx'), 'AdminPage'),
+    component: lazyRouteComponent(
+      patient(() => import('../pages/admin/admin-page.tsx')),
+      'AdminPage',
+    ),
     validateSearch: textsOf('tab'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/events',
-    component: lazyRouteComponent(() => import('../pages/events/events-page.tsx'), 'EventsPage'),
+    component: lazyRouteComponent(
+      patient(() => import('../pages/events/events-page.tsx')),
+      'EventsPage',
+    ),
     validateSearch: textsOf('instance', 'types', 'event'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/messages',
-    component: lazyRouteComponent(() => import('../pages/messages/messages-page.tsx'), 'MessagesPage'),
+    component: lazyRouteComponent(
+      patient(() => import('../pages/messages/messages-page.tsx')),
+      'MessagesPage',
+    ),
     validateSearch: readFilters,
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/messages/new',
-    component: lazyRouteComponent(() => import('../pages/send/send-page.tsx'), 'SendPage'),
+    component: lazyRouteComponent(
+      patient(() => import('../pages/send/send-page.tsx')),
+      'SendPage',
+    ),
     validateSearch: textsOf('instance', 'kind', 'media'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/messages/status',
-    component: lazyRouteComponent(() => import('../pages/status/status-page.tsx'), 'StatusPage'),
+    component: lazyRouteComponent(
+      patient(() => import('../pages/status/status-page.tsx')),
+      'StatusPage',
+    ),
     validateSearch: textsOf('instance'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/messages/status/new',
-    component: lazyRouteComponent(() => import('../pages/status/post-status-page.tsx'), 'PostStatusPage'),
+    component: lazyRouteComponent(
+      patient(() => import('../pages/status/post-status-page.tsx')),
+      'PostStatusPage',
+    ),
     validateSearch: textsOf('instance'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/messages/media',
-    component: lazyRouteComponent(() => import('../pages/media/media-page.tsx'), 'MediaPage'),
+    component: lazyRouteComponent(
+      patient(() => import('../pages/media/media-page.tsx')),
+      'MediaPage',
+    ),
     validateSearch: textsOf('instance'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/messages/catalog',
-    component: lazyRouteComponent(() => import('../pages/catalog/catalog-page.tsx'), 'CatalogPage'),
+    component: lazyRouteComponent(
+      patient(() => import('../pages/catalog/catalog-page.tsx')),
+      'CatalogPage',
+    ),
     validateSearch: textsOf('instance', 'of'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/instances/$instanceId/messages/$messageId',
-    component: lazyRouteComponent(() => import('../pages/message/message-page.tsx'), 'MessagePage'),
+    component: lazyRouteComponent(
+      patient(() => import('../pages/message/message-page.tsx')),
+      'MessagePage',
+    ),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/playground',
-    component: lazyRouteComponent(() => import('../pages/playground/playground-page.tsx'), 'PlaygroundPage'),
+    component: lazyRouteComponent(
+      patient(() => import('../pages/playground/playground-page.tsx')),
+      'PlaygroundPage',
+    ),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/webhooks',
-    component: lazyRouteComponent(() => import('../pages/webhooks/webhooks-page.tsx'), 'WebhooksPage'),
+    component: lazyRouteComponent(
+      patient(() => import('../pages/webhooks/webhooks-page.tsx')),
+      'WebhooksPage',
+    ),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/webhooks/new',
-    component: lazyRouteComponent(() => import('../pages/webhooks/new-webhook-page.tsx'), 'NewWebhookPage'),
+    component: lazyRouteComponent(
+      patient(() => import('../pages/webhooks/new-webhook-page.tsx')),
+      'NewWebhookPage',
+    ),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/webhooks/$webhookId',
-    component: lazyRouteComponent(() => import('../pages/webhook/webhook-page.tsx'), 'WebhookPage'),
+    component: lazyRouteComponent(
+      patient(() => import('../pages/webhook/webhook-page.tsx')),
+      'WebhookPage',
+    ),
     validateSearch: textsOf('event'),
   }),
 ] as const;

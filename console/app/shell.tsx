@@ -3,10 +3,11 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Outlet } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useUser } from '../api/api-context.ts';
+import { useAuth, useUser } from '../api/api-context.ts';
 import { useIsLive, useLiveEvents } from '../api/use-live-events.ts';
 import { StateBadge } from '../components/state-badge.tsx';
 import { refreshBySigns } from '../session/refresh-by-signs.ts';
+import { ConnectionBanner } from './connection-banner.tsx';
 import { BottomEntries, SideEntries } from './entries.tsx';
 import { PersonMenu } from './person-menu.tsx';
 import { SubscriptionBanner } from './subscription-banner.tsx';
@@ -16,10 +17,14 @@ import { VerifyBanner } from './verify-banner.tsx';
 export function Shell() {
   const { t } = useTranslation();
   const user = useUser();
+  const { connection } = useAuth();
   const live = useLiveEvents();
   const isLive = useIsLive(live);
   const queries = useQueryClient();
-  useEffect(() => (live ? refreshBySigns(queries, live) : undefined), [live, queries]);
+  useEffect(
+    () => (live ? refreshBySigns({ queries, live, connection }) : undefined),
+    [live, queries, connection],
+  );
   return (
     <AppShell
       header={{ height: 52 }}
@@ -47,6 +52,7 @@ export function Shell() {
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1}>
         <div style={{ maxWidth: 1200, margin: '0 auto' }}>
+          <ConnectionBanner />
           <VerifyBanner user={user} />
           <SubscriptionBanner />
           <Outlet />

@@ -7,6 +7,7 @@ import {
   PosthornError,
   type Session,
 } from '@posthorn/sdk/index.ts';
+import { type Connection, createConnection } from './connection.ts';
 import { createTabs } from './tabs.ts';
 
 /** Why nobody is signed in: never was, chose to, or the service ended the session. */
@@ -19,6 +20,9 @@ export interface Auth {
   client: Client;
   /** Of the service that bills, which may be elsewhere. */
   billing: BillingClient;
+  connection: Connection;
+  /** What was written in forms when the session ended, for whoever goes on; gone with whoever leaves. */
+  drafts: Map<string, unknown>;
   /** For what is asked without a session, which must not wait for one. */
   stranger: Client;
   state(): AuthState;
@@ -50,16 +54,21 @@ const OVER: readonly string[] = [
  * Who is signed in. The access token is held in memory alone; the refresh token is a cookie that scripts cannot read, and
  * the SDK renews with it before the token ends.
  */
+// long: the state of one session, and what changes it.
 export function createAuth(baseUrl: string, billingUrl: string): Auth {
-  const session = createSession({ baseUrl });
-  const client = createClient({ baseUrl, session });
+  const connection = createConnection(baseUrl);
+  const { fetch } = connection;
+  const drafts = new Map<string, unknown>();
+  const session = createSession({ baseUrl, fetch });
+  const client = createClient({ baseUrl, session, fetch });
   const billing = createBillingClient({ baseUrl: billingUrl, session });
-  const stranger = createClient({ baseUrl });
+  const stranger = createClient({ baseUrl, fetch });
   const listeners = new Set<() => void>();
   let state: AuthState = { user: null, ended: 'nobody' };
 
   function become(next: AuthState): void {
     state = next;
+    if (next.ended === 'left') drafts.clear();
     for (const listener of listeners) listener();
   }
 
@@ -90,6 +99,8 @@ export function createAuth(baseUrl: string, billingUrl: string): Auth {
     client,
     billing,
     stranger,
+    connection,
+    drafts,
     state: () => state,
     onChange(listener) {
       listeners.add(listener);

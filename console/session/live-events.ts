@@ -1,4 +1,5 @@
 import type { Client } from '@posthorn/sdk/index.ts';
+import { askAgainAfterMs } from './connection.ts';
 
 /** What the pages have to know of an event: what they show may have changed. */
 export interface Sign {
@@ -17,11 +18,13 @@ export interface LiveEvents {
 const CHANNEL = 'posthorn-events';
 const LOCK = 'posthorn-events-reader';
 
-type Told = { sign: Sign } | { open: boolean };
+/** A tab that comes later asks whether the stream stands. */
+type Told = { sign: Sign; cursor: string } | { open: boolean } | 'asks';
 
 /**
  * One stream of events for all tabs of a browser: the tab that holds the lock reads it and tells the others. When it is
- * closed, another one gets the lock. The stream goes on after its last event when the connection comes back.
+ * closed, another one gets the lock. The stream goes on after its last event when the connection comes back, and is begun
+ * again for as long as somebody is signed in.
  */
 export function createLiveEvents(client: Client, onError: (error: unknown) => void): LiveEvents {
   const channel = new BroadcastChannel(CHANNEL);
@@ -29,9 +32,14 @@ export function createLiveEvents(client: Client, onError: (error: unknown) => vo
   const signs = new Set<(sign: Sign) => void>();
   const changes = new Set<() => void>();
   let open = false;
+  let isReader = false;
+  let cursor: string | undefined;
 
   function hear(told: Told): void {
-    if ('sign' in told) {
+    if (told === 'asks') {
+      if (isReader) channel.postMessage({ open } satisfies Told);
+    } else if ('sign' in told) {
+      cursor = told.cursor;
       for (const listener of signs) listener(told.sign);
     } else if (told.open !== open) {
       open = told.open;
@@ -43,21 +51,33 @@ export function createLiveEvents(client: Client, onError: (error: unknown) => vo
     hear(told);
   }
   channel.onmessage = ({ data }: MessageEvent<Told>) => hear(data);
+  channel.postMessage('asks' satisfies Told);
 
   async function read(): Promise<void> {
     const { signal } = stopping;
     const stream = client.events.stream({
       signal,
+      lastEventId: cursor,
       onOpen: () => tell({ open: true }),
       onReconnect: () => tell({ open: false }),
     });
-    for await (const { type, instance_id } of stream) tell({ sign: { type, instanceId: instance_id } });
+    for await (const { type, instance_id, cursor: at } of stream)
+      tell({ sign: { type, instanceId: instance_id }, cursor: at });
   }
-  navigator.locks.request(LOCK, { signal: stopping.signal }, read).catch((error: unknown) => {
-    if (stopping.signal.aborted) return;
-    tell({ open: false });
-    onError(error);
-  });
+  async function readOn(): Promise<void> {
+    isReader = true;
+    while (!stopping.signal.aborted) {
+      const error = await read().catch((fault: unknown) => fault);
+      if (stopping.signal.aborted) return;
+      tell({ open: false });
+      // Whoever is no longer signed in stops it.
+      onError(error);
+      // A cursor that is no longer taken must not be asked for for ever.
+      cursor = undefined;
+      await new Promise((resolve) => setTimeout(resolve, askAgainAfterMs(error)));
+    }
+  }
+  navigator.locks.request(LOCK, { signal: stopping.signal }, readOn).catch(() => undefined);
 
   return {
     isOpen: () => open,

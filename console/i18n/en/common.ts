@@ -33,6 +33,11 @@ export const common = {
     clear: 'Clear the filters',
   },
   fields: { id: 'Id', traceId: 'Trace id', created: 'Created', state: 'State', name: 'Name' },
+  trouble: {
+    limited: 'Too many requests from your company. The page goes on by itself within a minute.',
+    unavailable: 'The service is not available for the moment. The page goes on by itself when it is back.',
+    unreachable: 'The service cannot be reached. The page goes on by itself when it is back.',
+  },
   loading: 'Loading',
   never: 'never',
   none: 'none',
@@ -44,7 +49,7 @@ export const common = {
   errors: {
     title: 'That did not work',
     unknown: 'Something unexpected happened in this page.',
-    NETWORK: 'The service cannot be reached. Check your connection; the page tries again by itself.',
+    NETWORK: 'The service cannot be reached. Check your connection.',
     TIMEOUT: 'The service did not answer in time.',
     RATE_LIMITED: 'Too many requests. Wait a moment, then try again.',
     SERVICE_UNAVAILABLE: 'The service is not available for the moment.',

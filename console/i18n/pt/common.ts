@@ -35,6 +35,11 @@ export const common: Translations['common'] = {
     clear: 'Limpar os filtros',
   },
   fields: { id: 'Id', traceId: 'Id de rastreio', created: 'Criado', state: 'Estado', name: 'Nome' },
+  trouble: {
+    limited: 'Pedidos demais da sua empresa. A página continua sozinha em até um minuto.',
+    unavailable: 'O serviço não está disponível no momento. A página continua sozinha quando ele voltar.',
+    unreachable: 'O serviço não responde. A página continua sozinha quando ele voltar.',
+  },
   loading: 'Carregando',
   never: 'nunca',
   none: 'nenhum',
@@ -46,7 +51,7 @@ export const common: Translations['common'] = {
   errors: {
     title: 'Não deu certo',
     unknown: 'Algo inesperado aconteceu nesta página.',
-    NETWORK: 'O serviço não responde. Verifique a sua conexão; a página tenta de novo sozinha.',
+    NETWORK: 'O serviço não responde. Verifique a sua conexão.',
     TIMEOUT: 'O serviço não respondeu a tempo.',
     RATE_LIMITED: 'Pedidos demais. Espere um momento e tente de novo.',
     SERVICE_UNAVAILABLE: 'O serviço não está disponível no momento.',

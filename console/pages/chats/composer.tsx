@@ -4,6 +4,7 @@ import { type KeyboardEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/api-error.tsx';
 import { textOfMessage } from '../../api/message-status.tsx';
+import { useDraft } from '../../api/use-draft.ts';
 import { useComposer, type useMessageAct } from './use-composer.ts';
 
 const SHOWN_NAME_CHARS = 12;
@@ -19,7 +20,10 @@ export function Composer(props: {
 }) {
   const { t } = useTranslation();
   const { edited, act, onDone, quotedId } = props;
-  const [text, setText] = useState(edited ? textOfMessage(edited) : '');
+  const [text, setText] = useDraft(
+    `chat ${props.instanceId} ${props.chatId} ${edited?.message_id ?? 'text'}`,
+    edited ? textOfMessage(edited) : '',
+  );
   const [file, setFile] = useState<File | null>(null);
   const { send, changed } = useComposer(props.instanceId, props.chatId);
   const isBusy = send.isPending || act.isPending;

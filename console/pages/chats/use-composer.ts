@@ -18,7 +18,7 @@ const BY_MIME = [
 export function useComposer(instanceId: string, to: string) {
   const client = useClient();
   const queries = useQueryClient();
-  const { key, renew } = useIdempotencyKey();
+  const { key, renew } = useIdempotencyKey(`chat ${instanceId} ${to}`);
   const send = useMutation({
     mutationFn: ({ text, file, quotedId }: Draft) => {
       const common = { instanceId, idempotencyKey: key };

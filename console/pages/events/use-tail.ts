@@ -1,6 +1,7 @@
 import type { Client, ListedEvent } from '@posthorn/sdk/index.ts';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { useAuth } from '../../api/api-context.ts';
+import { askAgainAfterMs, isPassing } from '../../session/connection.ts';
 
 export interface TailFilter {
   instanceId: string | undefined;
@@ -23,7 +24,12 @@ export function useTail({ instanceId, types }: TailFilter) {
   const [events, setEvents] = useState<readonly ListedEvent[]>([]);
   const [isPaused, setPaused] = useState(false);
   const [error, setError] = useState<unknown>(null);
+  const [round, setRound] = useState(0);
   const cursor = useRef<string | null>(null);
+  const retry = useCallback(() => {
+    setError(null);
+    setRound((last) => last + 1);
+  }, []);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: another filter begins anew
   useEffect(() => {
@@ -31,6 +37,7 @@ export function useTail({ instanceId, types }: TailFilter) {
     setEvents([]);
   }, [instanceId, types]);
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another round begins anew
   useEffect(() => {
     if (isPaused) return;
     const stopping = new AbortController();
@@ -40,6 +47,7 @@ export function useTail({ instanceId, types }: TailFilter) {
       const fresh = waiting.splice(0).reverse();
       setEvents((shown) => [...fresh, ...shown].slice(0, KEPT_MAX));
     };
+    let again: ReturnType<typeof setTimeout> | undefined;
     const timer = setInterval(draw, DRAWN_EVERY_MS);
     const filter = { instanceId, types };
     follow({
@@ -47,24 +55,25 @@ export function useTail({ instanceId, types }: TailFilter) {
       filter,
       cursor,
       signal: stopping.signal,
-      onEvent: (event) => waiting.push(event),
+      onEvent(event) {
+        waiting.push(event);
+        // A tab that nobody sees draws once a minute.
+        if (waiting.length > 2 * KEPT_MAX) waiting.splice(0, KEPT_MAX);
+      },
     }).catch((fault: unknown) => {
       if (stopping.signal.aborted) return;
       setError(fault);
       noteError(fault);
+      if (isPassing(fault)) again = setTimeout(retry, askAgainAfterMs(fault));
     });
     return () => {
       stopping.abort();
       clearInterval(timer);
+      clearTimeout(again);
       draw();
     };
-  }, [client, noteError, instanceId, types, isPaused]);
+  }, [client, noteError, instanceId, types, isPaused, round]);
 
-  const retry = useCallback(() => {
-    setError(null);
-    setPaused(true);
-    setTimeout(() => setPaused(false));
-  }, []);
   return { events, isPaused, setPaused, error, retry };
 }
 

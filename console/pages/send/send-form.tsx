@@ -1,9 +1,10 @@
 import { NativeSelect, SimpleGrid, Stack, Title } from '@mantine/core';
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAuth } from '../../api/api-context.ts';
 import { MutationForm } from '../../api/mutation-form.tsx';
 import { requestCode } from '../../api/request-code.ts';
+import { useDraft } from '../../api/use-draft.ts';
 import type { SendKind } from '../../api/use-send-kinds.ts';
 import { CodeTabs } from '../../components/code-tabs.tsx';
 import { MomentInput } from '../../components/moment-input.tsx';
@@ -24,10 +25,11 @@ export function SendForm(props: {
   const { t } = useTranslation();
   const { instanceId, kinds, first } = props;
   const { baseUrl } = useAuth();
-  const [path, setPath] = useState(first.path);
-  const [values, setValues] = useState<Values>(first.values);
-  const [file, setFile] = useState<File | null>(null);
-  const [sendAt, setSendAt] = useState('');
+  const form = `send ${instanceId}`;
+  const [path, setPath] = useDraft(`${form} path`, first.path);
+  const [values, setValues] = useDraft<Values>(`${form} values`, first.values);
+  const [file, setFile] = useDraft<File | null>(`${form} file`, null);
+  const [sendAt, setSendAt] = useDraft(`${form} at`, '');
   const { send, changed } = useSend(instanceId);
   const kind = kinds.find((one) => one.path === path) ?? kinds[0];
   if (!kind) return null;

@@ -19,7 +19,7 @@ type Method = (input: object) => Promise<SendAccepted>;
 export function useSend(instanceId: string) {
   const client = useClient();
   const queries = useQueryClient();
-  const { key, renew } = useIdempotencyKey();
+  const { key, renew } = useIdempotencyKey(`send ${instanceId}`);
   const send = useMutation<Sent, Error, Draft>({
     mutationFn: async ({ kind, body, file, sendAt }) => {
       const input = { instanceId, idempotencyKey: key };

@@ -35,9 +35,7 @@ export async function makeCompany(server: ConsoleServer): Promise<Company> {
   const email = `owner-${id}@example.com`;
   const body = { company_name: `Padaria ${id}`, owner_name: 'Ana Souza', owner_email: email };
   await createClient({ baseUrl: server.url }).auth.register({ body: { ...body, password: PASSWORD } });
-  const session = createSession({ baseUrl: server.url });
-  await session.login({ email, password: PASSWORD });
-  const client = createClient({ baseUrl: server.url, session });
+  const { client, billing } = await clientOf(server, email);
   const code = codeIn(await server.mailTo(email, /\d{6}/));
   await client.auth.verifyEmail({ body: { code } });
   const { id: instanceId } = await client.instances.create({ body: { name: 'Balcão' } });
@@ -45,8 +43,21 @@ export async function makeCompany(server: ConsoleServer): Promise<Company> {
   await client.instances.connect({ instanceId });
   const phone = await pair(server, client, instanceId);
   while ((await client.instances.get({ instanceId })).state !== 'CONNECTED') await delay(50);
-  const billing = createBillingClient({ baseUrl: server.billingUrl, session });
   return { client, billing, email, instanceId, phone };
+}
+
+/** Somebody at the API, in a session of its own. */
+export async function clientOf(
+  server: ConsoleServer,
+  email: string,
+  password = PASSWORD,
+): Promise<Pick<Company, 'client' | 'billing'>> {
+  const session = createSession({ baseUrl: server.url });
+  await session.login({ email, password });
+  return {
+    client: createClient({ baseUrl: server.url, session }),
+    billing: createBillingClient({ baseUrl: server.billingUrl, session }),
+  };
 }
 
 /** Lets a new phone scan the code of an instance, once there is one. */

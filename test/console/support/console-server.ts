@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type ReadMail, readMails } from '../../accounts/support/mailbox.ts';
@@ -14,11 +14,20 @@ export interface ConsoleServer {
   sandbox(path: string, body: object): Promise<unknown>;
   /** Waits for a mail to an address, the newest one whose text fits. */
   mailTo(address: string, text: RegExp): Promise<ReadMail>;
+  /** Where its database is, for rows that would take long to make over the API. */
+  databaseUrl(): string;
+  /** Ends the process as a service manager does. */
+  stop(): Promise<void>;
+  /** Starts it again with what it has stored. */
+  restart(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The whole service in one process, as `npm start` runs it. Instances wait for a phone to pair with them. */
-export async function startConsoleServer(): Promise<ConsoleServer> {
+/**
+ * The whole service in one process, as `npm start` runs it. Instances wait for a phone to pair with them; `hasOfficial` offers
+ * official numbers too, which are of the sandbox as well.
+ */
+export async function startConsoleServer({ hasOfficial = false } = {}): Promise<ConsoleServer> {
   const dir = mkdtempSync(path.join(tmpdir(), 'posthorn-console-'));
   const [port, sandboxPort, billingPort] = [await freePort(), await freePort(), await freePort()];
   const dataDir = path.join(dir, '.data');
@@ -33,6 +42,10 @@ export async function startConsoleServer(): Promise<ConsoleServer> {
       SUPERADMIN_EMAILS: ROOT_EMAIL,
       RATE_LIMIT_PER_MINUTE: '10000',
       PUBLIC_RATE_PER_MINUTE: '1000',
+      ...(hasOfficial && {
+        NETWORK_DRIVERS: 'sandbox,whatsapp-cloud',
+        GRAPH_URL: `http://127.0.0.1:${sandboxPort}/graph`,
+      }),
     },
     ready: { line: /is ready after/ },
   });
@@ -53,6 +66,17 @@ export async function startConsoleServer(): Promise<ConsoleServer> {
         const mails = await readMails(path.join(dataDir, 'mail'));
         return mails.filter((mail) => mail.to === address && text.test(mail.text)).at(-1);
       }),
+    databaseUrl() {
+      const { DATABASE_PASSWORD: password } = JSON.parse(
+        readFileSync(path.join(dataDir, 'secrets.json'), 'utf8'),
+      );
+      const pidFile = readFileSync(path.join(dataDir, 'postgres/data/postmaster.pid'), 'utf8');
+      return `postgres://posthorn:${password}@127.0.0.1:${pidFile.split('\n')[3]}/posthorn`;
+    },
+    async stop() {
+      await server.kill('SIGTERM');
+    },
+    restart: () => server.restart(),
     async close() {
       await server.kill('SIGTERM');
       rmSync(dir, { recursive: true, force: true, maxRetries: 5 });

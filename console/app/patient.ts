@@ -1,0 +1,29 @@
+/** Told by the window, each time that the code of a page did not come. */
+export const CODE_IS_LATE = 'posthorn:code-is-late';
+const ASK_AGAIN_AFTER_MS = 3_000;
+
+/**
+ * Fetches the code of a page for as long as the service does not answer. When it answers and the code is not there, this
+ * page is of an earlier version: the error then has the router load the newer one.
+ */
+export function patient<T>(load: () => Promise<T>): () => Promise<T> {
+  return async () => {
+    for (;;) {
+      try {
+        return await load();
+      } catch (error) {
+        if (await isThere()) throw error;
+        dispatchEvent(new Event(CODE_IS_LATE));
+        await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_AFTER_MS));
+      }
+    }
+  };
+}
+
+async function isThere(): Promise<boolean> {
+  try {
+    return (await fetch(document.baseURI, { method: 'HEAD', cache: 'no-store' })).ok;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,147 @@
+/** The service restarts, ends the session, or a proxy in front of it answers 503 and 429, while a page is open. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { openBrowser, type TestBrowser } from './support/browser.ts';
+import { type Company, clientOf, makeCompany } from './support/company.ts';
+import { type ConsoleServer, startConsoleServer } from './support/console-server.ts';
+import { PASSWORD, signIn } from './support/person.ts';
+import { type FrontProxy, startProxy } from './support/proxy.ts';
+
+const TO = '5511987650007';
+const NEW_PASSWORD = 'another horse battery';
+const SENDS = /\/messages\/text$/;
+const UNREACHABLE = 'The service cannot be reached. The page goes on by itself when it is back.';
+const UNAVAILABLE =
+  'The service is not available for the moment. The page goes on by itself when it is back.';
+const LIMITED = 'Too many requests from your company. The page goes on by itself within a minute.';
+
+let server: ConsoleServer;
+let proxy: FrontProxy;
+let browser: TestBrowser;
+let company: Company;
+before(async () => {
+  server = await startConsoleServer();
+  proxy = await startProxy(server.url);
+  browser = await openBrowser(proxy.url, server.billingUrl);
+  company = await makeCompany(server);
+});
+after(async () => {
+  await browser?.close();
+  proxy?.close();
+  await server?.close();
+});
+
+/** Somebody at the form to send, and the keys of what it sent. */
+async function beginToWrite(text: string, password = PASSWORD): Promise<{ page: Page; keys: string[] }> {
+  const { page, context } = await browser.visit();
+  const keys: string[] = [];
+  context.on('request', (request) => {
+    if (SENDS.test(request.url())) keys.push(request.headers()['idempotency-key'] ?? '');
+  });
+  await page.goto(`${proxy.url}/console/login?next=${encodeURIComponent('/messages/new')}`);
+  await signIn(page, company.email, password);
+  await page.getByRole('textbox', { name: 'To' }).fill(TO);
+  await page.getByRole('textbox', { name: 'Text', exact: true }).fill(text);
+  await page.getByText('Live', { exact: true }).waitFor();
+  return { page, keys };
+}
+
+async function sentWith(text: string, password = PASSWORD): Promise<number> {
+  const { client } = await clientOf(server, company.email, password);
+  const query = { direction: 'outbound', type: 'text', limit: 100 } as const;
+  const { data } = await client.messages.list({ instanceId: company.instanceId, query });
+  return data.filter(({ content }) => content.text === text).length;
+}
+
+const send = (page: Page) => page.getByRole('button', { name: 'Send a text' }).click();
+const isAccepted = (page: Page) => page.getByRole('link', { name: 'See what becomes of it' }).waitFor();
+const isOver = (page: Page, trouble: string) => page.getByText(trouble).waitFor({ state: 'detached' });
+
+describe('an open page', () => {
+  test('survives a restart: it says so, goes on by itself, and a form sends what it holds once', async () => {
+    const { page, keys } = await beginToWrite('over a restart');
+    const list = await page.context().newPage();
+    await list.goto(`${proxy.url}/console/messages?instance=${company.instanceId}`);
+    await list.getByText('Live', { exact: true }).waitFor();
+    await server.stop();
+    for (const tab of [page, list]) await tab.getByText('Reconnecting', { exact: true }).waitFor();
+    await page.getByText(UNREACHABLE).waitFor();
+    await send(page);
+    await page.getByText('the message cannot be sent twice').waitFor();
+    // A page whose code was not needed before.
+    await list.getByRole('link', { name: 'Webhooks' }).click();
+    await server.restart();
+    await list.getByRole('heading', { name: 'Webhooks', level: 1 }).waitFor();
+    await list.getByText('A webhook sends events to an address of yours.').waitFor();
+    for (const tab of [page, list]) await tab.getByText('Live', { exact: true }).waitFor();
+    await isOver(page, UNREACHABLE);
+    await list.getByRole('link', { name: 'Messages' }).click();
+    await send(page);
+    await isAccepted(page);
+    await list.locator('tbody tr', { hasText: 'over a restart' }).waitFor();
+    assert.equal(new Set(keys).size, 1);
+    assert.ok(keys.length > 1);
+    assert.equal(await sentWith('over a restart'), 1);
+    await page.context().close();
+  });
+
+  test('behind a proxy that answers 503, says so and shows what it holds as soon as it can', async () => {
+    const { page, keys } = await beginToWrite('over a 503');
+    proxy.answer(503);
+    await send(page);
+    await page.getByText('the message cannot be sent twice').waitFor();
+    await page.getByText(UNAVAILABLE).waitFor();
+    const other = await page.context().newPage();
+    proxy.answer(null);
+    await other.goto(`${proxy.url}/console/messages?instance=${company.instanceId}`);
+    await other.getByText('Live', { exact: true }).waitFor();
+    proxy.answer(503);
+    await other.getByRole('link', { name: 'Webhooks' }).click();
+    await other.getByText(UNAVAILABLE).waitFor();
+    proxy.answer(null);
+    await other.getByRole('heading', { name: 'Webhooks', level: 1 }).waitFor();
+    await isOver(other, UNAVAILABLE);
+    await other.getByRole('alert').waitFor({ state: 'detached' });
+    await send(page);
+    await isAccepted(page);
+    assert.equal(new Set(keys).size, 1);
+    assert.equal(await sentWith('over a 503'), 1);
+    await page.context().close();
+  });
+
+  test('that is refused with 429 says so, and sends by itself when it may', async () => {
+    const { page, keys } = await beginToWrite('over a 429');
+    proxy.answer(429, { 'retry-after': '3' });
+    await send(page);
+    await page.getByText(LIMITED).waitFor();
+    proxy.answer(null);
+    await isAccepted(page);
+    await isOver(page, LIMITED);
+    assert.equal(new Set(keys).size, 1);
+    assert.equal(await sentWith('over a 429'), 1);
+    await page.context().close();
+  });
+
+  test('whose session ends keeps what was written, and its key, for whoever signs in again', async () => {
+    const { page, keys } = await beginToWrite('over a session');
+    proxy.lose(SENDS);
+    await send(page);
+    await page.getByText('the message cannot be sent twice').waitFor();
+    proxy.lose(null);
+    const body = { current_password: PASSWORD, new_password: NEW_PASSWORD };
+    await company.client.auth.changePassword({ body });
+    await send(page);
+    await page.getByText('Your session has ended. Sign in to go on.').waitFor();
+    await signIn(page, company.email, NEW_PASSWORD);
+    const text = page.getByRole('textbox', { name: 'Text', exact: true });
+    await text.waitFor();
+    assert.equal(await text.inputValue(), 'over a session');
+    assert.equal(await page.getByRole('textbox', { name: 'To' }).inputValue(), TO);
+    await send(page);
+    await isAccepted(page);
+    assert.equal(new Set(keys).size, 1);
+    assert.equal(await sentWith('over a session', NEW_PASSWORD), 1);
+    await page.context().close();
+  });
+});
