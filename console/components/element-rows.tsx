@@ -1,6 +1,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, type ReactNode, useEffect, useRef } from 'react';
 import type { Paged } from './more-button.tsx';
+import { Drawn } from './window-rows.tsx';
 
 const AROUND = 8;
 
@@ -20,7 +21,6 @@ export function ElementRows<Row>(props: {
     getScrollElement: () => place.current,
     estimateSize: () => rowPx,
     overscan: AROUND,
-    getItemKey: (index) => keyOf(rows[index] as Row),
   });
   const shown = virtual.getVirtualItems();
   const isAtEnd = (shown.at(-1)?.index ?? 0) >= rows.length - AROUND;
@@ -31,9 +31,9 @@ export function ElementRows<Row>(props: {
   return (
     <div ref={place} className="element-rows">
       <ul aria-label={props.label} style={{ height: virtual.getTotalSize() }} onKeyDown={moveByArrow}>
-        {shown.map(({ index, key, start }) => (
-          <li key={key} style={{ transform: `translateY(${start}px)`, height: rowPx }}>
-            {props.children(rows[index] as Row)}
+        {shown.map(({ index, start }) => (
+          <li key={keyOf(rows[index] as Row)} style={{ transform: `translateY(${start}px)`, height: rowPx }}>
+            <Drawn row={rows[index] as Row} draw={props.children} />
           </li>
         ))}
       </ul>

@@ -1,3 +1,5 @@
+import { byLanguage } from './by-language.ts';
+
 const STEPS: readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number][] = [
   ['day', 86_400],
   ['hour', 3_600],
@@ -5,10 +7,13 @@ const STEPS: readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number][] = [
   ['second', 1],
 ];
 
+const relativeFormat = byLanguage(
+  (language) => new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'short' }),
+);
+
 /** The time between two moments in the largest unit that it fills: "3 min. ago". */
 export function relativeTime(at: Date, now: Date, language: string): string {
   const seconds = Math.round((at.getTime() - now.getTime()) / 1000);
   const [unit, size] = STEPS.find(([, step]) => Math.abs(seconds) >= step) ?? ['second', 1];
-  const format = new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'short' });
-  return format.format(Math.trunc(seconds / size), unit);
+  return relativeFormat(language).format(Math.trunc(seconds / size), unit);
 }

@@ -1,5 +1,10 @@
 import { useTranslation } from 'react-i18next';
+import { byLanguage } from './by-language.ts';
 import { relativeTime } from './relative-time.ts';
+
+const exactFormat = byLanguage(
+  (language) => new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium' }),
+);
 
 /** "3 min ago", with the exact time in the person's zone on hover. */
 export function TimeText({ at }: { at: string }) {
@@ -12,5 +17,5 @@ export function TimeText({ at }: { at: string }) {
 }
 
 export function exactTime(at: string, language: string): string {
-  return new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium' }).format(new Date(at));
+  return exactFormat(language).format(new Date(at));
 }

@@ -1,6 +1,6 @@
 import { Table } from '@mantine/core';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { memo, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { MoreButton, type Paged } from './more-button.tsx';
 import { RowTable } from './row-table.tsx';
 
@@ -25,12 +25,12 @@ export function WindowRows<Row>(props: {
   useLayoutEffect(() => {
     if (place.current) setMargin(place.current.getBoundingClientRect().top + window.scrollY);
   }, []);
+  // By their place, not by their key: what is measured of rows that a live list has dropped would be kept for ever.
   const virtual = useWindowVirtualizer({
     count: rows.length,
     estimateSize: () => ROW_PX,
     overscan: AROUND,
     scrollMargin,
-    getItemKey: (index) => keyOf(rows[index] as Row),
   });
   const shown = virtual.getVirtualItems();
   const [first, last] = [shown[0], shown.at(-1)];
@@ -43,9 +43,9 @@ export function WindowRows<Row>(props: {
     <div ref={place}>
       <RowTable head={props.head}>
         <Space height={first ? first.start - scrollMargin : 0} />
-        {shown.map(({ index, key }) => (
-          <Table.Tr key={key} data-index={index} ref={virtual.measureElement}>
-            {props.children(rows[index] as Row)}
+        {shown.map(({ index }) => (
+          <Table.Tr key={keyOf(rows[index] as Row)} data-index={index} ref={virtual.measureElement}>
+            <Drawn row={rows[index] as Row} draw={props.children} />
           </Table.Tr>
         ))}
         <Space height={last ? virtual.getTotalSize() - (last.end - scrollMargin) : 0} />
@@ -54,6 +54,11 @@ export function WindowRows<Row>(props: {
     </div>
   );
 }
+
+/** A row that was drawn stays as it is while others come: scrolling would draw each of them again and again. */
+export const Drawn = memo(function Drawn<Row>(props: { row: Row; draw: (row: Row) => ReactNode }) {
+  return props.draw(props.row);
+}) as <Row>(props: { row: Row; draw: (row: Row) => ReactNode }) => ReactNode;
 
 function Space({ height }: { height: number }) {
   return height > 0 ? <Table.Tr aria-hidden="true" h={height} /> : null;

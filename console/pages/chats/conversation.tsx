@@ -61,21 +61,28 @@ function Bubbles(props: {
 }) {
   const { rows, act, onQuote, onEdit } = props;
   const { shown, reactionsOf } = useMemo(() => foldReactions(rows), [rows]);
+  // A quote names the message by our id or by that of the network.
+  const byId = useMemo(
+    () =>
+      new Map(
+        rows.flatMap((row) => [
+          [row.message_id, row],
+          [row.network_id, row],
+        ]),
+      ),
+    [rows],
+  );
   return shown.map((message) => (
     <Bubble
       key={message.message_id}
       message={message}
       reactions={reactionsOf(message)}
-      quoted={quotedBy(rows, message)}
+      quoted={message.quoted_id ? byId.get(message.quoted_id) : undefined}
       act={act.mutate}
       onQuote={onQuote}
       onEdit={onEdit}
     />
   ));
-}
-
-function quotedBy(rows: readonly Message[], { quoted_id: id }: Message): Message | undefined {
-  return id ? rows.find((row) => row.message_id === id || row.network_id === id) : undefined;
 }
 
 function Quote({ message, onDrop }: { message: Message; onDrop: () => void }) {

@@ -1,14 +1,13 @@
-import { Stack, Table } from '@mantine/core';
+import { Table } from '@mantine/core';
 import type { DeliveryLog } from '@posthorn/sdk/index.ts';
 import { useTranslation } from 'react-i18next';
 import { attemptTone, outcomeOf } from '../../api/delivery-outcome.ts';
 import { Shown } from '../../api/shown.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { TextLink } from '../../components/links.tsx';
-import { MoreButton } from '../../components/more-button.tsx';
-import { RowTable } from '../../components/row-table.tsx';
 import { StateBadge } from '../../components/state-badge.tsx';
 import { TimeText } from '../../components/time-text.tsx';
+import { WindowRows } from '../../components/window-rows.tsx';
 import { useDeliveries } from './use-deliveries.ts';
 
 /** Each attempt in a row; the row opens its event. */
@@ -17,28 +16,28 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
   const list = useDeliveries(webhookId);
   return (
     <Shown query={list}>
-      {({ pages }) => {
-        const logs = pages.flatMap(({ data }) => data);
-        if (logs.length === 0) return <EmptyState text={t('webhooks.noDeliveries')} />;
-        return (
-          <Stack>
-            <RowTable head={[t('webhooks.event'), t('webhooks.answer'), t('messages.when')]}>
-              {logs.map((log) => (
-                <DeliveryRow key={log.id} webhookId={webhookId} log={log} />
-              ))}
-            </RowTable>
-            <MoreButton list={list} />
-          </Stack>
-        );
-      }}
+      {(logs) =>
+        logs.length === 0 ? (
+          <EmptyState text={t('webhooks.noDeliveries')} />
+        ) : (
+          <WindowRows
+            head={[t('webhooks.event'), t('webhooks.answer'), t('messages.when')]}
+            rows={logs}
+            keyOf={({ id }) => id}
+            list={list}
+          >
+            {(log) => <DeliveryCells webhookId={webhookId} log={log} />}
+          </WindowRows>
+        )
+      }
     </Shown>
   );
 }
 
-function DeliveryRow({ webhookId, log }: { webhookId: string; log: DeliveryLog }) {
+function DeliveryCells({ webhookId, log }: { webhookId: string; log: DeliveryLog }) {
   const { t } = useTranslation();
   return (
-    <Table.Tr>
+    <>
       <Table.Td>
         <TextLink
           to="/webhooks/$webhookId"
@@ -55,6 +54,6 @@ function DeliveryRow({ webhookId, log }: { webhookId: string; log: DeliveryLog }
       <Table.Td>
         <TimeText at={log.created_at} />
       </Table.Td>
-    </Table.Tr>
+    </>
   );
 }

@@ -1,6 +1,7 @@
 import { type DeliveryLog, toArray } from '@posthorn/sdk/index.ts';
-import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useClient } from '../../api/api-context.ts';
+import { useFeed } from '../../api/use-feed.ts';
 
 /** No event tells of an attempt, so the page looks for new ones while it is seen. */
 const LOOK_EVERY_MS = 5_000;
@@ -14,14 +15,16 @@ const BULK = 500;
 /** The attempts of a webhook, newest first. */
 export function useDeliveries(webhookId: string) {
   const client = useClient();
-  return useInfiniteQuery({
+  return useFeed<DeliveryLog, number>({
     queryKey: ['deliveries', 'of', webhookId],
-    queryFn: ({ pageParam, signal }) =>
-      client.webhooks.logs({ webhookId, query: { page: pageParam, limit: PAGE } }, { signal }),
-    initialPageParam: 1,
-    getNextPageParam: ({ page, limit, total, total_capped }) =>
-      total_capped || page * limit < total ? page + 1 : undefined,
-    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : LOOK_EVERY_MS),
+    idOf: ({ id }) => id,
+    read: async (page = 1, signal) => {
+      const query = { page, limit: PAGE };
+      const answer = await client.webhooks.logs({ webhookId, query }, { ...(signal && { signal }) });
+      const { data, total, total_capped: isCapped } = answer;
+      return { rows: data, next: isCapped || page * PAGE < total ? page + 1 : undefined };
+    },
+    refetchInterval: LOOK_EVERY_MS,
   });
 }
 
