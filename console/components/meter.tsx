@@ -18,7 +18,7 @@ export function Meter(props: { label: string; share: number; text: string; isGoo
           {props.text}
         </Text>
       </Group>
-      <Progress value={share * 100} color={color} size="sm" aria-label={props.label} />
+      <Progress value={Math.round(share * 100)} color={color} size="sm" aria-label={props.label} />
     </Stack>
   );
 }

@@ -1,6 +1,7 @@
 import { Stack } from '@mantine/core';
+import { Navigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { useUser } from '../../api/api-context.ts';
+import { useMayManage, useUser } from '../../api/api-context.ts';
 import { Shown } from '../../api/shown.tsx';
 import { Page } from '../../components/page.tsx';
 import { Cards } from './cards.tsx';
@@ -15,12 +16,16 @@ const OVER: readonly string[] = ['cancelled', 'expired'];
 
 /** The plan and what it costs. Admins see it, the owner changes it. */
 export function BillingPage() {
+  return useMayManage() ? <Billing /> : <Navigate to="/messages" replace />;
+}
+
+function Billing() {
   const { t } = useTranslation();
   const { role, is_superadmin: isRoot } = useUser();
   const mayPay = role === 'owner' || isRoot;
   const catalog = usePlans();
   const payer = usePayer();
-  const subscription = useSubscription();
+  const subscription = useSubscription({ isWatched: true });
   const changes = useBillingChanges();
   return (
     <Page title={t('billing.title')}>

@@ -16,6 +16,9 @@ import { useAuth } from '../../api/api-context.ts';
 export const BILLING_TYPES = ['pix', 'boleto', 'credit_card'] as const;
 export type BillingType = (typeof BILLING_TYPES)[number];
 
+/** No event tells of a payment: while one waits, its page looks for it. */
+const LOOK_EVERY_MS = 5_000;
+
 export interface CatalogOfPlans {
   plans: readonly Plan[];
   addons: readonly Addon[];
@@ -54,16 +57,23 @@ export function usePayer() {
       ]);
       return { profile, cards: cards.data, charges: charges.data };
     },
+    refetchInterval: ({ state }) =>
+      state.data?.charges.some(({ status }) => status === 'pending') ? LOOK_EVERY_MS : false,
   });
 }
 
-/** The newest subscription of the company; null without one. */
-export function useSubscription({ enabled = true } = {}) {
+/** States that a payment changes. */
+const UNPAID: readonly unknown[] = ['trialing', 'past_due', 'suspended'];
+
+/** The newest subscription of the company; null without one. `isWatched` looks for the payment that it waits for. */
+export function useSubscription({ enabled = true, isWatched = false } = {}) {
   const { billing } = useAuth();
   return useQuery<Subscription | null>({
     queryKey: ['billing', 'subscription'],
     enabled,
     staleTime: 60_000,
+    refetchInterval: ({ state }) =>
+      isWatched && UNPAID.includes(state.data?.status) ? LOOK_EVERY_MS : false,
     queryFn: ({ signal }) => orNull(billing.subscriptions.current({}, { signal }), 'SUBSCRIPTION_NOT_FOUND'),
   });
 }
