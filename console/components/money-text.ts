@@ -1,4 +1,5 @@
-/** An amount in cents as money. */
-export function moneyText(cents: number, currency: string, language: string): string {
-  return new Intl.NumberFormat(language, { style: 'currency', currency }).format(cents / 100);
+/** An amount in the smallest unit of its currency as money: cents for most, whole yens, thousandths of a dinar. */
+export function moneyText(units: number, currency: string, language: string): string {
+  const format = new Intl.NumberFormat(language, { style: 'currency', currency });
+  return format.format(units / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2));
 }

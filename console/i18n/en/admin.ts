@@ -1,6 +1,18 @@
 export const admin = {
   title: 'Administration',
   tabs: { companies: 'Companies', instances: 'Instances', events: 'Provider events', feedback: 'Feedback' },
+  states: {
+    active: 'Active',
+    suspended: 'Suspended',
+    deleted: 'Deleted',
+    pending: 'Pending',
+    processed: 'Processed',
+    ignored: 'Ignored',
+    failed: 'Failed',
+    open: 'Open',
+    done: 'Done',
+  },
+  kinds: { bug: 'Bug', idea: 'Idea', question: 'Question', praise: 'Praise' },
   empty: 'Nothing is here yet.',
   people: 'People',
   suspend: 'Suspend',

@@ -66,7 +66,7 @@ export function Companies() {
       error={change.error}
       cells={({ id, name, status, users, instances }) => [
         name,
-        <StateBadge key="state" tone={TONES[status] ?? 'idle'} label={status} />,
+        <StateBadge key="state" tone={TONES[status] ?? 'idle'} label={t(`admin.states.${status}`)} />,
         users,
         instances,
         status === 'active' && (
@@ -124,7 +124,7 @@ export function ProviderEvents() {
       error={reprocess.error}
       cells={({ id, event, status, last_error: error, received_at: at }) => [
         event,
-        <StateBadge key="state" tone={TONES[status] ?? 'idle'} label={status} />,
+        <StateBadge key="state" tone={TONES[status] ?? 'idle'} label={t(`admin.states.${status}`)} />,
         error,
         <TimeText key="at" at={at} />,
         <Button key="again" size="compact-xs" variant="default" onClick={() => reprocess.mutate(id)}>
@@ -144,9 +144,9 @@ export function AllFeedback() {
       list={list}
       error={change.error}
       cells={({ id, kind, message, company_name: company, state, created_at: at }) => [
-        `${kind}: ${message}`,
+        `${t(`admin.kinds.${kind}`)}: ${message}`,
         company,
-        <StateBadge key="state" tone={TONES[state] ?? 'idle'} label={state} />,
+        <StateBadge key="state" tone={TONES[state] ?? 'idle'} label={t(`admin.states.${state}`)} />,
         <TimeText key="at" at={at} />,
         <Button
           key="done"
