@@ -15,6 +15,7 @@ type To =
   | '/messages/status/new'
   | '/messages/media'
   | '/messages/catalog'
+  | '/messages/templates'
   | '/chats';
 
 /** Which instance a page is about: chosen from the list, kept in the address, the newest one at first. */

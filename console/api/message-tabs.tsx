@@ -3,15 +3,27 @@ import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useMayManage } from './api-context.ts';
+import { useUsage } from './use-usage.ts';
 
-const VIEWS = [
+interface View {
+  view: string;
+  who: 'all' | 'managers';
+  to: string;
+  /** The networks that have nothing to show there (`lacks.ts` of each). */
+  lackedBy?: readonly string[];
+  /** Those that alone have it. */
+  onlyOn?: readonly string[];
+}
+
+export const VIEWS = [
   { view: 'log', who: 'all', to: '/messages' },
   { view: 'queue', who: 'managers', to: '/messages' },
   { view: 'scheduled', who: 'all', to: '/messages' },
-  { view: 'status', who: 'all', to: '/messages/status' },
+  { view: 'status', who: 'all', to: '/messages/status', lackedBy: ['whatsapp-cloud'] },
   { view: 'media', who: 'all', to: '/messages/media' },
-  { view: 'catalog', who: 'managers', to: '/messages/catalog' },
-] as const;
+  { view: 'catalog', who: 'managers', to: '/messages/catalog', lackedBy: ['whatsapp-cloud'] },
+  { view: 'templates', who: 'managers', to: '/messages/templates', onlyOn: ['whatsapp-cloud'] },
+] as const satisfies readonly View[];
 export type MessageView = (typeof VIEWS)[number]['view'];
 
 /** The views of one instance below the entry Messages, each under an address of its own. */
@@ -20,6 +32,11 @@ export function MessageTabs(props: { instance: string; view: MessageView; childr
   const { t } = useTranslation();
   const navigate = useNavigate();
   const mayManage = useMayManage();
+  const { data: usage } = useUsage();
+  const driver = usage?.instances.find(({ instance_id: id }) => id === instance)?.driver ?? '';
+  const isOffered = ({ who, lackedBy, onlyOn, view }: View) =>
+    view === props.view ||
+    ((mayManage || who === 'all') && !lackedBy?.includes(driver) && (onlyOn?.includes(driver) ?? true));
   const open = (name: string | null) => {
     const found = VIEWS.find((one) => one.view === name);
     if (!found) return;
@@ -30,7 +47,7 @@ export function MessageTabs(props: { instance: string; view: MessageView; childr
   return (
     <Tabs value={view} keepMounted={false} onChange={open}>
       <Tabs.List mb="md">
-        {VIEWS.filter(({ who }) => mayManage || who === 'all').map((one) => (
+        {VIEWS.filter(isOffered).map((one) => (
           <Tabs.Tab key={one.view} value={one.view}>
             {t(`queue.tabs.${one.view}`)}
           </Tabs.Tab>

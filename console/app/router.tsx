@@ -216,6 +216,15 @@ const pages = [
   }),
   createRoute({
     getParentRoute: () => shell,
+    path: '/messages/templates',
+    component: lazyRouteComponent(
+      patient(() => import('../pages/templates/templates-page.tsx')),
+      'TemplatesPage',
+    ),
+    validateSearch: textsOf('instance'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
     path: '/instances/$instanceId/messages/$messageId',
     component: lazyRouteComponent(
       patient(() => import('../pages/message/message-page.tsx')),

@@ -13,4 +13,5 @@ export { queue } from './queue.ts';
 export { session } from './session.ts';
 export { settings } from './settings.ts';
 export { status } from './status.ts';
+export { templates } from './templates.ts';
 export { webhooks } from './webhooks.ts';

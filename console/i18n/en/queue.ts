@@ -6,6 +6,7 @@ export const queue = {
     status: 'Status',
     media: 'Media',
     catalog: 'Catalog',
+    templates: 'Templates',
   },
   empty: 'Nothing waits: whatever was accepted has been sent.',
   noScheduled: 'Nothing is scheduled. The form to send a message has a time.',

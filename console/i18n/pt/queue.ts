@@ -8,6 +8,7 @@ export const queue: Translations['queue'] = {
     status: 'Status',
     media: 'Mídia',
     catalog: 'Catálogo',
+    templates: 'Modelos',
   },
   empty: 'Nada espera: tudo o que foi aceito já foi enviado.',
   noScheduled: 'Nada está agendado. O formulário de envio tem um horário.',

@@ -1,0 +1,33 @@
+import type { CreateTemplateBody, MessageTemplate } from '@posthorn/sdk/index.ts';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useClient } from '../../api/api-context.ts';
+import { useFeed } from '../../api/use-feed.ts';
+
+const PAGE = 50;
+
+/** The templates of an official number, as Meta tells of them now, and what one may do with them. */
+export function useTemplates(instanceId: string) {
+  const client = useClient();
+  const queries = useQueryClient();
+  const queryKey = ['templates', instanceId];
+  const onSuccess = () => queries.invalidateQueries({ queryKey });
+  const list = useFeed<MessageTemplate, string>({
+    queryKey,
+    idOf: ({ id }) => id,
+    read: async (cursor, signal) => {
+      const query = { limit: PAGE, cursor };
+      const page = await client.templates.list({ instanceId, query }, { ...(signal && { signal }) });
+      return { rows: page.templates, next: page.next_page_cursor };
+    },
+  });
+  const create = useMutation({
+    mutationFn: (body: CreateTemplateBody) => client.templates.create({ instanceId, body }),
+    onSuccess,
+  });
+  const remove = useMutation({
+    mutationFn: ({ name, language }: Pick<MessageTemplate, 'name' | 'language'>) =>
+      client.templates.remove({ instanceId, templateName: name, query: { language } }),
+    onSuccess,
+  });
+  return { list, create, remove };
+}
