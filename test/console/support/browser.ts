@@ -68,15 +68,28 @@ function isExecutable(file: string): boolean {
   }
 }
 
+/** All that the colours of a page decide: the rest is the same in the dark. */
+const OF_COLOURS = ['color-contrast', 'link-in-text-block'];
+/** Colours that still change are none that one reads; what turns for ever is not waited for. */
+const SETTLED = `(async () => {
+  const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+  // The page hears of the scheme in one frame and draws it in the next.
+  await frame();
+  await frame();
+  const ending = document.getAnimations().filter(({ effect }) => effect?.getComputedTiming().endTime !== Infinity);
+  await Promise.allSettled(ending.map(({ finished }) => finished));
+  await frame();
+})()`;
+
 /** What axe finds serious or critical on a page, in the light and in the dark. */
 export async function findBarriers(page: Page): Promise<string[]> {
   const found: string[] = [];
   for (const colorScheme of ['dark', 'light'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-    // Colours that still change are none that one reads.
-    await page.waitForTimeout(250);
-    await page.evaluate(axe.source);
-    const results = (await page.evaluate('axe.run({ resultTypes: ["violations"] })')) as {
+    await page.evaluate(SETTLED);
+    if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(axe.source);
+    const only = colorScheme === 'dark' ? `, runOnly: ${JSON.stringify(OF_COLOURS)}` : '';
+    const results = (await page.evaluate(`axe.run({ resultTypes: ["violations"]${only} })`)) as {
       violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[];
     };
     for (const { id, impact, nodes } of results.violations)

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import { codeIn } from '../../accounts/support/mailbox.ts';
 import type { ConsoleServer } from './console-server.ts';
@@ -28,20 +28,21 @@ export async function signIn(page: Page, email: string, password: string): Promi
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
-/** Creates an instance and lets a phone scan its code; ends on its page, connected. Gives its id. */
+/** Creates an instance and lets a phone scan its code; ends on its page, connected. Gives the phone. */
 export async function pairInstance(server: ConsoleServer, page: Page, name: string): Promise<string> {
   await open(page, 'Instances');
   await page.getByRole('link', { name: 'New instance' }).click();
   await page.getByLabel('Name').fill(name);
   await page.getByRole('button', { name: 'Create and connect' }).click();
   const qr = await page.locator('[data-qr]').getAttribute('data-qr');
-  const phone = `5511${String(Date.now()).slice(-9)}`;
+  // Two stories may pair in the same millisecond.
+  const phone = `5511${String(randomInt(1e8, 1e9))}`;
   await server.sandbox('/pair', { qr, phone });
   await page.locator('dd [data-tone=good]').waitFor();
-  return /instances\/([\w-]+)/.exec(page.url())?.[1] ?? '';
+  return phone;
 }
 
-type Entry = 'Home' | 'Instances' | 'Messages' | 'Webhooks';
+type Entry = 'Instances' | 'Messages' | 'Webhooks' | 'Billing' | 'Settings';
 
 /** Opens a page by its entry, at the left or, on a phone, at the bottom. */
 export async function open(page: Page, entry: Entry): Promise<void> {
