@@ -3,6 +3,9 @@ import path from 'node:path';
 import { startTestMessaging, type TestMessaging } from '../support/messaging.ts';
 import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
 
+/** Lies in the folder of the disk storage, and is no object. */
+const MARKER = '.storage';
+
 /** A messaging server with a company and an instance of its own, and the ways in that the tests take. */
 export interface MediaServer extends TestMessaging {
   company: SeededCompany;
@@ -10,7 +13,7 @@ export interface MediaServer extends TestMessaging {
   /** `/v1/instances/<id>`. */
   base: string;
   upload(file: Uint8Array | Blob, options?: UploadOptions): Promise<Uploaded>;
-  /** Files anywhere under DATA_DIR/media, spool included, relative to it. */
+  /** Files anywhere under DATA_DIR/media, spool included, relative to it; not the storage's own marker. */
   files(): Promise<string[]>;
 }
 
@@ -62,7 +65,7 @@ export async function startMediaServer(env: Record<string, string> = {}): Promis
       const root = path.join(server.config.DATA_DIR, 'media');
       const entries = await readdir(root, { recursive: true, withFileTypes: true });
       return entries
-        .filter((entry) => entry.isFile())
+        .filter((entry) => entry.isFile() && entry.name !== MARKER)
         .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)));
     },
   };
