@@ -154,11 +154,11 @@ function runsAlone(file: string): boolean {
 }
 
 /**
- * Tests wait more than they compute: three times as many as there are cores. A shared AMQP_URL has one set of queues, and
- * a fault test in full size takes the machine.
+ * Tests wait more than they compute: twice as many as there are cores. A shared AMQP_URL has one set of queues, and a
+ * fault test in full size takes the machine.
  */
 function concurrency(): number {
-  return givenBroker || full ? 1 : availableParallelism() * 3;
+  return givenBroker || full ? 1 : availableParallelism() * 2;
 }
 
 /** Tests of msgctl start processes of their own: sharing one saves nothing, and the group cannot load them. */
