@@ -2,7 +2,7 @@ import '@mantine/core/styles.css';
 import './app/console.css';
 import { createRoot } from 'react-dom/client';
 import { App } from './app/app.tsx';
-import { CODE_IS_LATE } from './app/patient.ts';
+import { CODE_IS_LATE } from './app/lazy-page.ts';
 import { createConsoleRouter } from './app/router.tsx';
 import { styleNonce } from './app/style-nonce.ts';
 import { startTranslations } from './i18n/start.ts';

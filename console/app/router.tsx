@@ -1,10 +1,4 @@
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  Outlet,
-} from '@tanstack/react-router';
+import { createRootRoute, createRoute, createRouter, Outlet } from '@tanstack/react-router';
 import { textsOf } from '../components/search-text.ts';
 import { readFilters } from '../pages/messages/filters.ts';
 import { NotFound } from '../pages/not-found/not-found.tsx';
@@ -13,7 +7,7 @@ import { InvitePage } from '../pages/reset-password/invite-page.tsx';
 import { ResetPasswordPage } from '../pages/reset-password/reset-password-page.tsx';
 import { SignInPage } from '../pages/sign-in/sign-in-page.tsx';
 import { SignUpPage } from '../pages/sign-up/sign-up-page.tsx';
-import { patient } from './patient.ts';
+import { lazyPage } from './lazy-page.ts';
 
 const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound });
 
@@ -38,18 +32,12 @@ const strangers = [
   createRoute({
     getParentRoute: () => root,
     path: '/oauth/callback',
-    component: lazyRouteComponent(
-      patient(() => import('../pages/oauth/callback-page.tsx')),
-      'CallbackPage',
-    ),
+    component: lazyPage(() => import('../pages/oauth/callback-page.tsx'), 'CallbackPage'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/oauth/complete',
-    component: lazyRouteComponent(
-      patient(() => import('../pages/oauth/complete-page.tsx')),
-      'CompletePage',
-    ),
+    component: lazyPage(() => import('../pages/oauth/complete-page.tsx'), 'CompletePage'),
     validateSearch: token,
   }),
 ] as const;
@@ -57,28 +45,19 @@ const strangers = [
 const signedIn = createRoute({
   getParentRoute: () => root,
   id: 'signed-in',
-  component: lazyRouteComponent(
-    patient(() => import('./signed-in.tsx')),
-    'SignedIn',
-  ),
+  component: lazyPage(() => import('./signed-in.tsx'), 'SignedIn'),
 });
 
 const verify = createRoute({
   getParentRoute: () => signedIn,
   path: '/verify',
-  component: lazyRouteComponent(
-    patient(() => import('../pages/verify-email/verify-email-page.tsx')),
-    'VerifyEmailPage',
-  ),
+  component: lazyPage(() => import('../pages/verify-email/verify-email-page.tsx'), 'VerifyEmailPage'),
 });
 
 const shell = createRoute({
   getParentRoute: () => signedIn,
   id: 'shell',
-  component: lazyRouteComponent(
-    patient(() => import('./shell.tsx')),
-    'Shell',
-  ),
+  component: lazyPage(() => import('./shell.tsx'), 'Shell'),
   notFoundComponent: NotFound,
 });
 
@@ -86,182 +65,119 @@ const pages = [
   createRoute({
     getParentRoute: () => shell,
     path: '/',
-    component: lazyRouteComponent(
-      patient(() => import('../pages/home/home-page.tsx')),
-      'HomePage',
-    ),
+    component: lazyPage(() => import('../pages/home/home-page.tsx'), 'HomePage'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/instances',
-    component: lazyRouteComponent(
-      patient(() => import('../pages/instances/instances-page.tsx')),
-      'InstancesPage',
-    ),
+    component: lazyPage(() => import('../pages/instances/instances-page.tsx'), 'InstancesPage'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/instances/new',
-    component: lazyRouteComponent(
-      patient(() => import('../pages/instances/new-instance-page.tsx')),
-      'NewInstancePage',
-    ),
+    component: lazyPage(() => import('../pages/instances/new-instance-page.tsx'), 'NewInstancePage'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/instances/$instanceId',
-    component: lazyRouteComponent(
-      patient(() => import('../pages/instance/instance-page.tsx')),
-      'InstancePage',
-    ),
+    component: lazyPage(() => import('../pages/instance/instance-page.tsx'), 'InstancePage'),
     validateSearch: textsOf('tab'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/chats',
-    component: lazyRouteComponent(
-      patient(() => import('../pages/chats/chats-page.tsx')),
-      'ChatsPage',
-    ),
+    component: lazyPage(() => import('../pages/chats/chats-page.tsx'), 'ChatsPage'),
     validateSearch: textsOf('instance', 'chat', 'show'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/settings',
-    component: lazyRouteComponent(
-      patient(() => import('../pages/settings/settings-page.tsx')),
-      'SettingsPage',
-    ),
+    component: lazyPage(() => import('../pages/settings/settings-page.tsx'), 'SettingsPage'),
     validateSearch: textsOf('tab'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/billing',
-    component: lazyRouteComponent(
-      patient(() => import('../pages/billing/billing-page.tsx')),
-      'BillingPage',
-    ),
+    component: lazyPage(() => import('../pages/billing/billing-page.tsx'), 'BillingPage'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/admin',
-    component: lazyRouteComponent(
-      patient(() => import('../pages/admin/admin-page.tsx')),
-      'AdminPage',
-    ),
+    component: lazyPage(() => import('../pages/admin/admin-page.tsx'), 'AdminPage'),
     validateSearch: textsOf('tab'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/events',
-    component: lazyRouteComponent(
-      patient(() => import('../pages/events/events-page.tsx')),
-      'EventsPage',
-    ),
+    component: lazyPage(() => import('../pages/events/events-page.tsx'), 'EventsPage'),
     validateSearch: textsOf('instance', 'types', 'event'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/messages',
-    component: lazyRouteComponent(
-      patient(() => import('../pages/messages/messages-page.tsx')),
-      'MessagesPage',
-    ),
+    component: lazyPage(() => import('../pages/messages/messages-page.tsx'), 'MessagesPage'),
     validateSearch: readFilters,
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/messages/new',
-    component: lazyRouteComponent(
-      patient(() => import('../pages/send/send-page.tsx')),
-      'SendPage',
-    ),
+    component: lazyPage(() => import('../pages/send/send-page.tsx'), 'SendPage'),
     validateSearch: textsOf('instance', 'kind', 'media'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/messages/status',
-    component: lazyRouteComponent(
-      patient(() => import('../pages/status/status-page.tsx')),
-      'StatusPage',
-    ),
+    component: lazyPage(() => import('../pages/status/status-page.tsx'), 'StatusPage'),
     validateSearch: textsOf('instance'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/messages/status/new',
-    component: lazyRouteComponent(
-      patient(() => import('../pages/status/post-status-page.tsx')),
-      'PostStatusPage',
-    ),
+    component: lazyPage(() => import('../pages/status/post-status-page.tsx'), 'PostStatusPage'),
     validateSearch: textsOf('instance'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/messages/media',
-    component: lazyRouteComponent(
-      patient(() => import('../pages/media/media-page.tsx')),
-      'MediaPage',
-    ),
+    component: lazyPage(() => import('../pages/media/media-page.tsx'), 'MediaPage'),
     validateSearch: textsOf('instance'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/messages/catalog',
-    component: lazyRouteComponent(
-      patient(() => import('../pages/catalog/catalog-page.tsx')),
-      'CatalogPage',
-    ),
+    component: lazyPage(() => import('../pages/catalog/catalog-page.tsx'), 'CatalogPage'),
     validateSearch: textsOf('instance', 'of'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/messages/templates',
-    component: lazyRouteComponent(
-      patient(() => import('../pages/templates/templates-page.tsx')),
-      'TemplatesPage',
-    ),
+    component: lazyPage(() => import('../pages/templates/templates-page.tsx'), 'TemplatesPage'),
     validateSearch: textsOf('instance'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/instances/$instanceId/messages/$messageId',
-    component: lazyRouteComponent(
-      patient(() => import('../pages/message/message-page.tsx')),
-      'MessagePage',
-    ),
+    component: lazyPage(() => import('../pages/message/message-page.tsx'), 'MessagePage'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/playground',
-    component: lazyRouteComponent(
-      patient(() => import('../pages/playground/playground-page.tsx')),
-      'PlaygroundPage',
-    ),
+    component: lazyPage(() => import('../pages/playground/playground-page.tsx'), 'PlaygroundPage'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/webhooks',
-    component: lazyRouteComponent(
-      patient(() => import('../pages/webhooks/webhooks-page.tsx')),
-      'WebhooksPage',
-    ),
+    component: lazyPage(() => import('../pages/webhooks/webhooks-page.tsx'), 'WebhooksPage'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/webhooks/new',
-    component: lazyRouteComponent(
-      patient(() => import('../pages/webhooks/new-webhook-page.tsx')),
-      'NewWebhookPage',
-    ),
+    component: lazyPage(() => import('../pages/webhooks/new-webhook-page.tsx'), 'NewWebhookPage'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/webhooks/$webhookId',
-    component: lazyRouteComponent(
-      patient(() => import('../pages/webhook/webhook-page.tsx')),
-      'WebhookPage',
-    ),
+    component: lazyPage(() => import('../pages/webhook/webhook-page.tsx'), 'WebhookPage'),
     validateSearch: textsOf('event'),
   }),
 ] as const;

@@ -1,3 +1,5 @@
+import { lazyRouteComponent } from '@tanstack/react-router';
+
 /** Told by the window, each time that the code of a page did not come. */
 export const CODE_IS_LATE = 'posthorn:code-is-late';
 const ASK_AGAIN_AFTER_MS = 3_000;
@@ -6,7 +8,7 @@ const ASK_AGAIN_AFTER_MS = 3_000;
  * Fetches the code of a page for as long as the service does not answer. When it answers and the code is not there, this
  * page is of an earlier version: the error then has the router load the newer one.
  */
-export function patient<T>(load: () => Promise<T>): () => Promise<T> {
+function patient<T>(load: () => Promise<T>): () => Promise<T> {
   return async () => {
     for (;;) {
       try {
@@ -26,4 +28,12 @@ async function isThere(): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/** A page whose code is fetched when it is opened. */
+export function lazyPage<T extends Record<string, unknown>, Key extends keyof T & string>(
+  load: () => Promise<T>,
+  name: Key,
+) {
+  return lazyRouteComponent(patient(load), name);
 }
