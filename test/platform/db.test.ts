@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { createDb, type Db, isUnavailable } from '@posthorn/core/platform/database/db.ts';
@@ -40,6 +42,31 @@ describe('the connections to PostgreSQL', () => {
     assert.ok(failed instanceof Error);
     const found = await waitFor(() => db.query<{ one: number }>('SELECT 1 AS one'));
     assert.equal(found.rows[0]!.one, 1);
+  });
+
+  it('fail their query when the database dies in the moment they are open, and the process goes on', async () => {
+    const message = (type: string, body: Buffer) => {
+      const head = Buffer.from([type.charCodeAt(0), 0, 0, 0, 0]);
+      head.writeInt32BE(body.length + 4, 1);
+      return Buffer.concat([head, body]);
+    };
+    const isOpen = [message('R', Buffer.alloc(4)), message('Z', Buffer.from('I'))];
+    const isDying = message('E', Buffer.from('SFATAL\0C57P01\0Mterminating connection\0\0'));
+    // In one read of the socket, so that the pool has had no turn between them.
+    const dying = createServer((socket) => {
+      socket.on('error', () => undefined).once('data', () => socket.end(Buffer.concat([...isOpen, isDying])));
+    }).listen(0, '127.0.0.1');
+    await once(dying, 'listening');
+    const url = `postgres://user:password@127.0.0.1:${(dying.address() as AddressInfo).port}/any`;
+    const toDying = createDb({
+      url,
+      log: createLog({ level: 'silent', role: 'test' }),
+      name: 'test',
+      poolSize: 1,
+    });
+    await assert.rejects(toDying.query('SELECT 1'), (err) => isUnavailable(err));
+    await toDying.close();
+    dying.close();
   });
 
   describe('a transaction', () => {

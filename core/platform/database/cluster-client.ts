@@ -21,6 +21,9 @@ export class ClusterClient extends pg.Client {
     super(config);
     this.#config = config;
     this.#hosts = config.hosts ?? (config.connectionString ? hostsOf(config.connectionString) : []);
+    // A connection may die before its pool listens, or while it is in use and the pool does not listen: that error would end
+    // the process. Whoever holds the connection learns of it by its next query.
+    this.on('error', () => undefined);
   }
 
   override connect(): Promise<pg.Client>;

@@ -119,9 +119,6 @@ export function createDb(options: DbOptions): Db {
     pipeline: true,
     ...KEEP_ALIVE,
   });
-  // The pool does not listen to a client that is in use: if its connection died between two queries, the error would end
-  // the process. The next query of its holder fails, which is enough.
-  pool.on('connect', (client) => client.on('error', () => undefined));
   // An idle connection that dies (database restarted) is no crash: the pool opens another.
   pool.on('error', (err) => {
     if (!pool.ending) options.log.warn({ err }, 'idle database connection lost');
