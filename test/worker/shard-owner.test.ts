@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Lease } from '@posthorn/core/instances/lock-leases.ts';
 import { SHARD_COUNT } from '@posthorn/core/instances/shard.ts';
+import { createDb } from '@posthorn/core/platform/database/db.ts';
 import { fairShare } from '@posthorn/worker/ownership/fair-share.ts';
 import { type Membership, newWorkerTag, startMembership } from '@posthorn/worker/ownership/membership.ts';
 import { startShardOwner } from '@posthorn/worker/ownership/shard-owner.ts';
@@ -31,9 +32,9 @@ interface TestOwner {
   stop(): Promise<void>;
 }
 
-function startOwner(name: string, holds: Hold[], releaseMs = 0): TestOwner {
+function startOwner(name: string, holds: Hold[], releaseMs = 0, tag = newWorkerTag()): TestOwner {
   const open = new Map<number, Hold>();
-  const membership = startMembership({ databaseUrl: parts.url, log: parts.log, name, tag: newWorkerTag() });
+  const membership = startMembership({ databaseUrl: parts.url, log: parts.log, name, tag });
   const owner = startShardOwner({
     membership,
     log: parts.log,
@@ -89,6 +90,84 @@ test('workers that join and leave share the shards evenly, and no shard ever has
   await waitFor(() => String(sizes(a, c)) === '16,16');
   await Promise.all([a.stop(), c.stop()]);
 
+  assertOneOwnerEach(holds);
+});
+
+/** Ends the connection that holds a worker's locks, as the database sees it. */
+function cutLocksOf(name: string) {
+  return parts.db.query(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+     WHERE datname = current_database() AND application_name LIKE '%shards ' || $1`,
+    [name],
+  );
+}
+
+test('a worker whose lock connection is cut again and again closes its shards before another one opens them', async () => {
+  const holds: Hold[] = [];
+  const tag = newWorkerTag();
+  // Closing takes as long as sends under way do.
+  const a = startOwner('a', holds, 700, tag);
+  const others = createDb({ url: parts.url, log: parts.log, name: `${tag} worker`, poolSize: 1 });
+  await others.query('SELECT 1');
+  const b = startOwner('b', holds, 50);
+  await waitFor(() => String(sizes(a, b)) === '16,16', 30_000);
+  for (let cut = 0; cut < 4; cut += 1) {
+    await cutLocksOf('a');
+    await delay(Math.random() * 1_500);
+  }
+  await waitFor(() => String(sizes(a, b)) === '16,16', 30_000);
+  await Promise.all([a.stop(), b.stop()]);
+  await others.close();
+  assertOneOwnerEach(holds);
+});
+
+test('what a worker has closed after a cut and does not take again goes to another one', async () => {
+  const holds: Hold[] = [];
+  const tag = newWorkerTag();
+  const a = startOwner('a', holds, 50, tag);
+  const others = createDb({ url: parts.url, log: parts.log, name: `${tag} worker`, poolSize: 1 });
+  await others.query('SELECT 1');
+  await waitFor(() => sizes(a)[0] === 32);
+  // Both come at the same moment: a has half of the shards when it is back.
+  const [b] = await Promise.all([startOwner('b', holds, 50), cutLocksOf('a')]);
+  await waitFor(() => String(sizes(a, b)) === '16,16', 30_000);
+  await Promise.all([a.stop(), b.stop()]);
+  await others.close();
+  assertOneOwnerEach(holds);
+});
+
+/** A worker without its lock that sent its last heartbeat now. */
+async function leaveShardsBehind(name: string, tag: string): Promise<void> {
+  await parts.db.query(
+    `WITH entered AS (INSERT INTO workers (name, tag, backend_pid) VALUES ($1, $2, 0) RETURNING id)
+     UPDATE shards SET owner = $1, owner_id = entered.id FROM entered`,
+    [name, tag],
+  );
+}
+
+test('the shards of a worker that has no connection left are taken before it is declared dead', async () => {
+  await leaveShardsBehind('killed', newWorkerTag());
+  const next = startOwner('next', []);
+  await waitFor(() => sizes(next)[0] === 32);
+  const { rows } = await parts.db.query(`SELECT FROM workers WHERE name = 'killed'`);
+  assert.equal(rows.length, 1);
+  await next.stop();
+});
+
+test('the shards of a worker that lost its lock, but has other connections, are taken once it is declared dead', async () => {
+  const tag = newWorkerTag();
+  const others = createDb({ url: parts.url, log: parts.log, name: `${tag} worker`, poolSize: 1 });
+  await others.query('SELECT 1');
+  await leaveShardsBehind('cut off', tag);
+  const next = startOwner('next', []);
+  await waitFor(() => sizes(next)[0] === 32);
+  const { rows } = await parts.db.query(`SELECT FROM workers WHERE name = 'cut off'`);
+  assert.equal(rows.length, 0);
+  await next.stop();
+  await others.close();
+});
+
+function assertOneOwnerEach(holds: readonly Hold[]): void {
   for (let shard = 0; shard < SHARD_COUNT; shard += 1) {
     const own = holds.filter((hold) => hold.shard === shard).sort((x, y) => x.epoch - y.epoch);
     assert.ok(own.length > 0);
@@ -101,16 +180,13 @@ test('workers that join and leave share the shards evenly, and no shard ever has
       return later;
     });
   }
-});
+}
 
 test('a worker whose database connection is cut closes its shards and takes its share again', async () => {
   const holds: Hold[] = [];
   const owner = startOwner('cut', holds);
   await waitFor(() => sizes(owner)[0] === 32);
-  await parts.db.query(
-    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-     WHERE datname = current_database() AND application_name LIKE '%shards cut'`,
-  );
+  await cutLocksOf('cut');
   await waitFor(() => holds.filter((hold) => hold.to < Number.POSITIVE_INFINITY).length >= 32);
   await waitFor(() => sizes(owner)[0] === 32);
   await owner.stop();

@@ -8,6 +8,11 @@ import type { LockConnection } from './lock-connection.ts';
 import type { Membership } from './membership.ts';
 
 const ROUND_MS = 500;
+/**
+ * After the loss of its connection, as in a failover, a worker takes nothing from an owner that may be there: all lose
+ * theirs at once, and each takes its own back. Longer than an owner takes to close its sessions after that.
+ */
+const UNSETTLED_MS = 4_000;
 
 export interface ShardOwnerDeps {
   membership: Membership;
@@ -40,7 +45,15 @@ export interface ShardOwner {
  */
 export function startShardOwner(deps: ShardOwnerDeps): ShardOwner {
   const { membership } = deps;
-  const owner: ShardContext = { deps, leases: new Map(), closing: new Map(), drains: false, drainedOn: null };
+  const owner: ShardContext = {
+    deps,
+    leases: new Map(),
+    closing: new Map(),
+    lost: new Map(),
+    settledAtMs: 0,
+    drains: false,
+    drainedOn: null,
+  };
   const { leases } = owner;
   const loop = startLoop({
     everyMs: ROUND_MS,
@@ -49,10 +62,14 @@ export function startShardOwner(deps: ShardOwnerDeps): ShardOwner {
   });
   membership.onAlive(loop.wake);
   membership.onLost(() => {
-    const shards = [...leases.keys()];
+    const lost = [...leases.values()];
     leases.clear();
-    if (shards.length > 0) deps.log.warn({ shards: shards.length }, 'shard locks lost');
-    for (const shard of shards) void close(owner, shard, 'lost');
+    owner.settledAtMs = performance.now() + UNSETTLED_MS;
+    if (lost.length > 0) deps.log.warn({ shards: lost.length }, 'shard locks lost');
+    for (const lease of lost) {
+      owner.lost.set(lease.shard, lease);
+      void close(owner, lease.shard, 'lost');
+    }
   });
   return {
     owned: () => (membership.isAlive() ? [...leases.values()] : []),
@@ -92,6 +109,10 @@ interface ShardContext {
   leases: Map<number, Lease>;
   /** Shards whose sessions are still closing; they must not be opened again before that. */
   closing: Map<number, Promise<void>>;
+  /** Shards lost with a connection, which still name this worker: the others do not take them before their sessions are closed. */
+  lost: Map<number, Lease>;
+  /** Monotonic. */
+  settledAtMs: number;
   drains: boolean;
   /** The connection on which the others can see that. */
   drainedOn: LockConnection | null;
@@ -121,10 +142,20 @@ async function share(owner: ShardContext, current: LockConnection, self: number)
   const quota = owner.drains ? 0 : fairShare(SHARD_COUNT, workers, self);
   const surplus = [...leases.keys()].slice(quota);
   await Promise.all(surplus.map((shard) => release(owner, current, shard)));
+  const missing = Math.max(0, quota - leases.size);
+  const inUse =
+    missing > 0
+      ? await readInUse(current, { self, isSettled: performance.now() >= owner.settledAtMs })
+      : new Set();
   const desired = pickShards(SHARD_COUNT, taken, self)
-    .filter((shard) => !closing.has(shard))
-    .slice(0, Math.max(0, quota - leases.size));
+    .filter((shard) => !closing.has(shard) && !inUse.has(shard))
+    .slice(0, missing);
   for (const shard of desired) await acquire(owner, current, self, shard);
+  for (const [shard, lease] of owner.lost) {
+    if (closing.has(shard)) continue;
+    await leaveToOthers(current, lease);
+    owner.lost.delete(shard);
+  }
 }
 
 async function acquire(
@@ -204,6 +235,30 @@ async function taking(client: LockConnection, { shard, epoch }: Lease): Promise<
     shard,
     epoch,
   ]);
+}
+
+/** Nobody handed this shard over, and the next owner assumes a crash; but its sessions are closed. Nothing if it has a new owner. */
+async function leaveToOthers(client: LockConnection, { shard, epoch }: Lease): Promise<void> {
+  await client.query('UPDATE shards SET owner_id = NULL WHERE shard = $1 AND epoch = $2', [shard, epoch]);
+}
+
+/**
+ * Shards that nobody may hold a lock on, while their last owner may still have their sessions open: a worker that lost the
+ * connection with its locks closes them, which takes time, or takes its locks again. It is known by the other connections
+ * of its process. Until this worker is settled, a living row is enough.
+ */
+async function readInUse(
+  client: LockConnection,
+  { self, isSettled }: { self: number; isSettled: boolean },
+): Promise<Set<number>> {
+  const { rows } = await client.query<{ shard: number }>(
+    `SELECT s.shard FROM shards s JOIN workers w ON w.id = s.owner_id
+     WHERE w.id <> $1 AND (NOT $2::boolean OR EXISTS (
+       SELECT FROM pg_stat_activity a
+       WHERE a.usename = session_user AND a.application_name LIKE '%' || w.tag || '%'))`,
+    [self, isSettled],
+  );
+  return new Set(rows.map(({ shard }) => shard));
 }
 
 /** The live workers that take shards, and the shards that are taken. */
