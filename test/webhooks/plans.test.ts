@@ -21,6 +21,11 @@ after(async () => {
   await parts.close();
 });
 
+function lease(): { now: Date; until: Date } {
+  const now = new Date(Date.now() + 1_000);
+  return { now, until: new Date(now.getTime() + 60_000) };
+}
+
 /** A webhook with {@link WAITING} deliveries. */
 async function seedBacklog(): Promise<{ companyId: number; webhookId: number }> {
   const { companyId } = await seedCompany(parts.db);
@@ -51,7 +56,7 @@ test('a queue that was empty when it was last analyzed is claimed and recorded b
 
   // The plan is made by the first execution, and kept.
   const quotas = [{ webhookId, fresh: CLAIMED, retries: CLAIMED, ahead: 0, fromId: 0, aheadFromId: 0 }];
-  const claim = () => claimDeliveries(hot, { quotas, now: new Date(Date.now() + 1_000), leaseMs: 60_000 });
+  const claim = () => claimDeliveries(hot, { quotas, ...lease() });
   let claimed = await claim();
   const byClaim = await entriesRead(async () => {
     claimed = await claim();
@@ -86,7 +91,7 @@ test('what waits for an endpoint that is back is claimed and recorded without wa
     for (let left = count; left > 0; left -= CLAIMED) {
       const aheadFromId = order.at(-1) ?? 0;
       const quota = { webhookId, fresh: 0, retries: CLAIMED, ahead: 7, fromId: 0, aheadFromId };
-      const claimed = await claimDeliveries(hot, { quotas: [quota], now: new Date(), leaseMs: 60_000 });
+      const claimed = await claimDeliveries(hot, { quotas: [quota], ...lease() });
       assert.equal(claimed.length, CLAIMED);
       assert.ok(claimed.every(({ isEarly }) => isEarly));
       order.push(...claimed.map(({ id }) => id));
@@ -118,7 +123,7 @@ test('the leases of a backlog move no index entries', async () => {
   };
   const before = await updates();
   const quotas = [{ webhookId, fresh: 500, retries: 0, ahead: 0, fromId: 0, aheadFromId: 0 }];
-  const claim = () => claimDeliveries(hot, { quotas, now: new Date(Date.now() + 1_000), leaseMs: 60_000 });
+  const claim = () => claimDeliveries(hot, { quotas, ...lease() });
   for (let left = WAITING; left > 0; left -= 500) assert.equal((await claim()).length, 500);
   const after = await updates();
   assert.equal(after.all - before.all, WAITING);

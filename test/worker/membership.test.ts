@@ -62,7 +62,7 @@ test('a frozen worker is declared dead within 15 s: its connections end, its epo
     claimDeliveries(parts.db, {
       quotas: [{ webhookId: webhook.id, fresh: 10, retries: 10, ahead: 0, fromId: 0, aheadFromId: 0 }],
       now: new Date(Date.now() + 1_000),
-      leaseMs: 60_000,
+      until: new Date(Date.now() + 61_000),
       worker,
     });
   await parts.db.query(

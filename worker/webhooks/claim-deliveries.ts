@@ -39,7 +39,15 @@ export interface ClaimedDelivery extends Omit<WrittenDelivery, 'webhookVersion' 
  */
 export async function claimDeliveries(
   sql: Sql,
-  options: { quotas: readonly Quota[]; now: Date; leaseMs: number; worker?: number | null },
+  options: {
+    quotas: readonly Quota[];
+    now: Date;
+    /** The end of the lease. */
+    until: Date;
+    worker?: number | null;
+    /** Ends of this worker's leases whose deliveries it never got. */
+    lostLeases?: readonly Date[];
+  },
 ): Promise<ClaimedDelivery[]> {
   const { quotas, now } = options;
   const { rows } = await sql.query<ClaimedRow>({
@@ -52,9 +60,10 @@ export async function claimDeliveries(
       quotas.map((quota) => quota.fromId),
       quotas.map((quota) => quota.ahead),
       now,
-      new Date(now.getTime() + options.leaseMs),
+      options.until,
       options.worker ?? null,
       quotas.map((quota) => quota.aheadFromId),
+      options.lostLeases ?? [],
     ],
   });
   return rows.map((row) => ({
@@ -90,7 +99,8 @@ interface ClaimedRow {
 // First attempts are bounded by a row comparison and not by `webhook_id =`: otherwise the planner would take
 // the order by id from the primary key and read everyone else's deliveries. So are retries of an endpoint that catches up.
 // A LIMIT of 0 reads nothing.
-const HOLDER_IS_GONE = holderIsGone('claimed_by');
+const IS_FREE = `(leased_until IS NULL OR leased_until < $6 OR ${holderIsGone('claimed_by')}
+  OR leased_until = ANY ($10::timestamptz[]) AND claimed_by IS NOT DISTINCT FROM $8)`;
 const CLAIM = `
 WITH quota AS (
   SELECT q.webhook_id, q.fresh, q.retries, q.from_id, q.ahead, q.ahead_from_id, w.xmin::text AS version
@@ -104,20 +114,20 @@ WITH quota AS (
   SELECT d.id, q.version FROM quota q CROSS JOIN LATERAL (
     SELECT id FROM webhook_deliveries
     WHERE (webhook_id, id) >= (q.webhook_id, q.from_id) AND webhook_id <= q.webhook_id AND attempts = 0
-      AND next_attempt_at <= $6 AND (leased_until IS NULL OR leased_until < $6 OR ${HOLDER_IS_GONE})
+      AND next_attempt_at <= $6 AND ${IS_FREE}
     ORDER BY webhook_id, id LIMIT q.fresh FOR UPDATE SKIP LOCKED) d
   UNION ALL
   SELECT d.id, q.version FROM quota q CROSS JOIN LATERAL (
     SELECT id FROM webhook_deliveries
     WHERE webhook_id = q.webhook_id AND attempts > 0
-      AND next_attempt_at <= $6 AND (leased_until IS NULL OR leased_until < $6 OR ${HOLDER_IS_GONE})
+      AND next_attempt_at <= $6 AND ${IS_FREE}
     ORDER BY next_attempt_at LIMIT CASE WHEN q.ahead = 0 THEN q.retries ELSE 0 END FOR UPDATE SKIP LOCKED) d
   UNION ALL
   SELECT d.id, q.version FROM quota q CROSS JOIN LATERAL (
     SELECT id FROM webhook_deliveries
     WHERE (webhook_id, id) >= (q.webhook_id, q.ahead_from_id) AND webhook_id <= q.webhook_id AND attempts <> 0
       AND (next_attempt_at <= $6 OR (attempts <= q.ahead AND (early_from IS NULL OR early_from <= $6)))
-      AND (leased_until IS NULL OR leased_until < $6 OR ${HOLDER_IS_GONE})
+      AND ${IS_FREE}
     ORDER BY webhook_id, id LIMIT CASE WHEN q.ahead = 0 THEN 0 ELSE q.retries END FOR UPDATE SKIP LOCKED) d
 ), claimed AS (
   UPDATE webhook_deliveries d SET leased_until = $7, claimed_by = $8

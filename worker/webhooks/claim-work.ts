@@ -6,6 +6,7 @@ import {
   endpointOf,
   isAlive,
   isStillOurs,
+  newLease,
   release,
   workerId,
 } from './dispatcher-context.ts';
@@ -117,20 +118,25 @@ async function claimFor(context: DispatcherContext, quotas: Quota[]): Promise<vo
 }
 
 async function claimPaced(context: DispatcherContext, quotas: Quota[]): Promise<HeldDelivery[]> {
-  const { deps, leaseMs } = context;
   const startedAtMs = performance.now();
   let claimed: HeldDelivery[] | null = null;
+  const { now, until } = newLease(context);
+  context.lostLeases = context.lostLeases.filter((lost) => lost > now);
   try {
     const claimedBy = workerId(context);
-    const found = await claimDeliveries(deps.db, {
+    const found = await claimDeliveries(context.deps.db, {
       quotas,
-      now: deps.clock.now(),
-      leaseMs,
+      now,
+      until,
       worker: claimedBy,
+      lostLeases: context.lostLeases,
     });
     const lease = leaseFrom(context, startedAtMs, claimedBy);
     claimed = found.map((delivery) => Object.assign(delivery, lease));
     return claimed;
+  } catch (err) {
+    context.lostLeases.push(until);
+    throw err;
   } finally {
     const at = { startedAtMs, nowMs: performance.now() };
     const after = claiming.afterAnswer(context.state, quotas, claimed, at);

@@ -7,7 +7,14 @@ import type {
 import { releaseWritten } from './claim-deliveries.ts';
 import { afterHandOver, afterHolding, afterReserving } from './claim-state.ts';
 import { budgetNow, hold, leaseFrom, wantClaim } from './claim-work.ts';
-import { type DispatcherContext, endpointOf, isStillOurs, release, workerId } from './dispatcher-context.ts';
+import {
+  type DispatcherContext,
+  endpointOf,
+  isStillOurs,
+  newLease,
+  release,
+  workerId,
+} from './dispatcher-context.ts';
 import { noteNew, noteTaken, roomOf } from './endpoint-room.ts';
 import { desiredOf, type Endpoint } from './endpoints.ts';
 import { FULL_SHARE } from './share-out.ts';
@@ -71,9 +78,8 @@ function makeReservation(
   { reserved, passedOver }: GivenRoom,
   of: { startedAtMs: number; eventIds: () => string[] },
 ): DeliveryReservation {
-  const { deps, leaseMs } = context;
   const claimedBy = workerId(context);
-  const leasedUntil = new Date(deps.clock.now().getTime() + leaseMs);
+  const { until: leasedUntil } = newLease(context);
   const expected = [...reserved.values()].reduce((sum, count) => sum + count, 0);
   context.state = afterReserving(context.state, expected);
   for (const [endpoint, count] of reserved) endpoint.reserved += count;

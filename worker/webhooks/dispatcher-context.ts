@@ -45,6 +45,10 @@ export interface DispatcherContext {
   finder: WorkFinder;
   attempts: Attempts;
   state: ClaimState;
+  /** End of the newest lease, ms of the clock. */
+  lastLeaseMs: number;
+  /** Leases of claims that may have been committed though their answers were lost: the next claims take what they hold. */
+  lostLeases: Date[];
   claims: Set<Promise<void>>;
   /** Deliveries claimed as they were written that are not at their endpoints yet. */
   handOvers: Set<Promise<void>>;
@@ -70,6 +74,13 @@ export function endpointOf({ endpoints }: DispatcherContext, webhookId: number):
 /** False if the delivery was claimed under a worker id we have lost since: it is free for others to claim. */
 export function isStillOurs(context: DispatcherContext, { claimedBy }: HeldDelivery): boolean {
   return claimedBy === workerId(context);
+}
+
+/** The end of a lease that begins now. It names its claim: no other one of this process ends at the same ms. */
+export function newLease(context: DispatcherContext): { now: Date; until: Date } {
+  const now = context.deps.clock.now();
+  context.lastLeaseMs = Math.max(now.getTime() + context.leaseMs, context.lastLeaseMs + 1);
+  return { now, until: new Date(context.lastLeaseMs) };
 }
 
 export function release(context: DispatcherContext, deliveries: HeldDelivery[]): void {

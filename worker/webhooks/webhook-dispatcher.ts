@@ -153,6 +153,8 @@ function createContext(deps: WebhookDispatcherDeps): DispatcherContext {
       release: (deliveries) => release(context, deliveries),
     }),
     state: NOTHING_CLAIMED,
+    lastLeaseMs: 0,
+    lostLeases: [],
     claims: new Set(),
     handOvers: new Set(),
     ownNotification: directNotification(randomUUID()),
