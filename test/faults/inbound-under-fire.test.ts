@@ -6,7 +6,7 @@ import type { System } from '../support/system.ts';
 import { createTerminator } from './hurt-workers.ts';
 import { proveInboundOnce, proveReceiptsOnce, writeToInstances } from './inbound.ts';
 import { sized } from './size.ts';
-import { connectInstances, proveExactlyOnce, sendTexts } from './traffic.ts';
+import { connectInstances, proveExactlyOnce, proveOneSessionEach, sendTexts } from './traffic.ts';
 import { useSystem } from './use-system.ts';
 
 const RECEIVED = sized(400, 1_500, 15_000);
@@ -20,7 +20,7 @@ interface Fire {
 }
 
 /** Messages come and go for `overMs`, the faults spread over that time; then everything is counted. */
-async function holdUnderFire(t: TestContext, { workers, overMs, faults }: Fire): Promise<void> {
+async function holdUnderFire(t: TestContext, { workers, overMs, faults }: Fire): Promise<System> {
   const system = await useSystem(t, { workers });
   await controlOf(system.sandboxUrl).post('/defaults', { auto_read: true, read_delay_ms: 200 });
   const { company, instances } = await connectInstances(system, INSTANCES);
@@ -39,6 +39,7 @@ async function holdUnderFire(t: TestContext, { workers, overMs, faults }: Fire):
   t.diagnostic(
     `${RECEIVED} received, ${SENT} sent, ${faults.length} faults: 0 lost, 0 doubled; repeats dropped by the network: ${repeatsDropped}`,
   );
+  return system;
 }
 
 const CUTS = sized(3, 6, 60);
@@ -53,7 +54,8 @@ test(`${RECEIVED} received messages while the lock connections are cut ${CUTS} t
   const faults = Array.from({ length: CUTS + ENDS }, (_, nth) =>
     fire(nth % every === every - 1 ? 'endAll' : 'cutLocks'),
   );
-  await holdUnderFire(t, { workers: 2, overMs: faults.length * 2_000, faults });
+  // A process that is frozen keeps its sessions until the next login ends them; one that is cut off closes them first.
+  await proveOneSessionEach(await holdUnderFire(t, { workers: 2, overMs: faults.length * 2_000, faults }));
 });
 
 const HURT = sized(2, 4, 16);
