@@ -167,6 +167,24 @@ test('the shards of a worker that lost its lock, but has other connections, are 
   await others.close();
 });
 
+test('the shards of a living worker that neither takes nor closes them are taken in the end', async () => {
+  const tag = newWorkerTag();
+  const others = createDb({ url: parts.url, log: parts.log, name: `${tag} worker`, poolSize: 1 });
+  await others.query('SELECT 1');
+  await leaveShardsBehind('stuck', tag);
+  const beats = setInterval(
+    () => void others.query(`UPDATE workers SET beat_at = clock_timestamp() WHERE name = 'stuck'`),
+    200,
+  );
+  const next = startOwner('next', []);
+  await delay(5_000);
+  assert.deepEqual(sizes(next), [0]);
+  await waitFor(() => sizes(next)[0] === 32);
+  clearInterval(beats);
+  await next.stop();
+  await others.close();
+});
+
 function assertOneOwnerEach(holds: readonly Hold[]): void {
   for (let shard = 0; shard < SHARD_COUNT; shard += 1) {
     const own = holds.filter((hold) => hold.shard === shard).sort((x, y) => x.epoch - y.epoch);

@@ -13,6 +13,8 @@ const ROUND_MS = 500;
  * theirs at once, and each takes its own back. Longer than an owner takes to close its sessions after that.
  */
 const UNSETTLED_MS = 4_000;
+/** An owner that has not closed a free shard or taken it again by then never will, as one of a release that does not know of this. */
+const PASS_OVER_MAX_MS = 15_000;
 
 export interface ShardOwnerDeps {
   membership: Membership;
@@ -50,6 +52,7 @@ export function startShardOwner(deps: ShardOwnerDeps): ShardOwner {
     leases: new Map(),
     closing: new Map(),
     lost: new Map(),
+    inUse: new Map(),
     settledAtMs: 0,
     drains: false,
     drainedOn: null,
@@ -111,6 +114,8 @@ interface ShardContext {
   closing: Map<number, Promise<void>>;
   /** Shards lost with a connection, which still name this worker: the others do not take them before their sessions are closed. */
   lost: Map<number, Lease>;
+  /** Free shards that their last owner may have open, and since when they are seen so (monotonic). */
+  inUse: Map<number, number>;
   /** Monotonic. */
   settledAtMs: number;
   drains: boolean;
@@ -143,12 +148,12 @@ async function share(owner: ShardContext, current: LockConnection, self: number)
   const surplus = [...leases.keys()].slice(quota);
   await Promise.all(surplus.map((shard) => release(owner, current, shard)));
   const missing = Math.max(0, quota - leases.size);
-  const inUse =
-    missing > 0
-      ? await readInUse(current, { self, isSettled: performance.now() >= owner.settledAtMs })
-      : new Set();
+  owner.inUse = missing > 0 ? await findInUse(owner, current, taken, self) : new Map();
+  const longAgoMs = performance.now() - PASS_OVER_MAX_MS;
   const desired = pickShards(SHARD_COUNT, taken, self)
-    .filter((shard) => !closing.has(shard) && !inUse.has(shard))
+    .filter(
+      (shard) => !closing.has(shard) && (owner.inUse.get(shard) ?? Number.NEGATIVE_INFINITY) <= longAgoMs,
+    )
     .slice(0, missing);
   for (const shard of desired) await acquire(owner, current, self, shard);
   for (const [shard, lease] of owner.lost) {
@@ -156,6 +161,18 @@ async function share(owner: ShardContext, current: LockConnection, self: number)
     await leaveToOthers(current, lease);
     owner.lost.delete(shard);
   }
+}
+
+async function findInUse(
+  owner: ShardContext,
+  current: LockConnection,
+  taken: ReadonlySet<number>,
+  self: number,
+): Promise<ShardContext['inUse']> {
+  const nowMs = performance.now();
+  const found = await readInUse(current, { self, isSettled: nowMs >= owner.settledAtMs });
+  const free = [...found].filter((shard) => !taken.has(shard));
+  return new Map(free.map((shard) => [shard, owner.inUse.get(shard) ?? nowMs]));
 }
 
 async function acquire(
