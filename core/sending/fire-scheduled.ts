@@ -58,7 +58,8 @@ interface Due {
 /**
  * Sends what is due, of each instance in the order of its times. Each send is claimed by one worker, accepted under its own key and
  * promised id (so a claim taken over from a dead worker sends nothing twice) and then a task like any other. What
- * the accept refuses ends as `<type>.delivery_failed` with the code as its reason. Returns how many it claimed.
+ * the accept refuses ends as `<type>.delivery_failed` with the code as its reason. Returns how many it claimed. One call of a
+ * worker at a time.
  */
 export async function fireScheduled(deps: FireDeps): Promise<number> {
   if (deps.pulse && !deps.pulse.isAlive()) return 0;
@@ -100,7 +101,7 @@ async function fireInOrder(deps: FireDeps, due: readonly Due[]): Promise<void> {
     } catch (err) {
       deps.log.warn(
         { err, scheduled_id: row.id, trace_id: row.trace_id },
-        'a scheduled send failed, trying again when its claim expires',
+        'a scheduled send failed, trying again with the next claim',
       );
     }
     return;
@@ -256,9 +257,12 @@ function chatOf(row: Due): string {
   return 'jid' in parsed ? parsed.jid : '';
 }
 
-/** SQL: nobody is at it any more, in `$2` the oldest claim that counts. */
+/**
+ * SQL: nobody is at it any more, in `$2` the oldest claim that counts. The worker `$4` that claims now is at none: what is
+ * still claimed by it was cut off by the database, before it got it or while it accepted it.
+ */
 function claimIsOver(row: string): string {
-  return `(${row}.claimed_at < $2 OR ${holderIsGone(`${row}.claimed_by`)})`;
+  return `(${row}.claimed_at < $2 OR ${holderIsGone(`${row}.claimed_by`)} OR coalesce(${row}.claimed_by = $4, false))`;
 }
 
 // Behind a send that somebody is at, or that waits to be tried again, the later ones of its instance wait too,

@@ -32,17 +32,19 @@ async function newPulse(looks: number): Promise<Pulse> {
   };
 }
 
-function fire(pulse: Pulse): Promise<number> {
-  const deps = { ...parts, acceptor: createAcceptor(parts), pulse };
+function fire(pulse: Pulse, db: Partial<Parts['db']> = {}): Promise<number> {
+  const deps = { ...parts, db: { ...parts.db, ...db }, acceptor: createAcceptor(parts), pulse };
   // Texts have no media.
   return fireScheduled({ ...deps, media: {} as FireDeps['media'] });
 }
 
-test('a worker that may have been declared dead leaves the rest of its scheduled sends to its successor', async () => {
+const TEXTS = ['first', 'second', 'third'];
+
+/** {@link TEXTS}, due for some seconds, at an instance of their own. */
+async function scheduleTexts(): Promise<string> {
   const { companyId, userId } = await seedCompany(parts.db);
   const instanceId = await seedInstance(parts.db, companyId, { state: 'CONNECTED' });
-  const texts = ['first', 'second', 'third'];
-  for (const [nth, text] of texts.entries())
+  for (const [nth, text] of TEXTS.entries())
     await parts.db.query(
       `INSERT INTO scheduled_sends (id, company_id, instance_id, type, send_at, status, body, idempotency_key, force,
                                     user_id, is_superadmin, trace_id, created_at)
@@ -57,18 +59,39 @@ test('a worker that may have been declared dead leaves the rest of its scheduled
         userId,
       ],
     );
-  const accepted = async () => {
-    const { rows } = await parts.db.query<{ text: string }>(
-      `SELECT message.content ->> 'text' AS text FROM outbox JOIN messages message ON message.id = outbox.message_id
-       WHERE outbox.instance_id = $1 ORDER BY outbox.seq`,
-      [instanceId],
-    );
-    return rows.map(({ text }) => text);
-  };
+  return instanceId;
+}
+
+async function acceptedBy(instanceId: string): Promise<string[]> {
+  const { rows } = await parts.db.query<{ text: string }>(
+    `SELECT message.content ->> 'text' AS text FROM outbox JOIN messages message ON message.id = outbox.message_id
+     WHERE outbox.instance_id = $1 ORDER BY outbox.seq`,
+    [instanceId],
+  );
+  return rows.map(({ text }) => text);
+}
+
+test('a worker that may have been declared dead leaves the rest of its scheduled sends to its successor', async () => {
+  const instanceId = await scheduleTexts();
   // One look before it claims, one before the first send.
   await fire(await newPulse(2));
-  assert.deepEqual(await accepted(), ['first']);
+  assert.deepEqual(await acceptedBy(instanceId), ['first']);
   parts.clock.advance(15_000);
   await fire(await newPulse(10));
-  assert.deepEqual(await accepted(), texts);
+  assert.deepEqual(await acceptedBy(instanceId), TEXTS);
+});
+
+test('scheduled sends whose claim was committed, but not answered, leave with the next look of their worker', async () => {
+  const instanceId = await scheduleTexts();
+  const pulse = await newPulse(100);
+  const cutOff = async (...args: Parameters<Parts['db']['transaction']>) => {
+    await parts.db.transaction(...args);
+    throw new Error('Connection terminated unexpectedly');
+  };
+  await assert.rejects(fire(pulse, { transaction: cutOff as Parts['db']['transaction'] }), /terminated/);
+  assert.deepEqual(await acceptedBy(instanceId), []);
+  await fire(await newPulse(10));
+  assert.deepEqual(await acceptedBy(instanceId), [], 'another worker does not take them');
+  await fire(pulse);
+  assert.deepEqual(await acceptedBy(instanceId), TEXTS);
 });
