@@ -12,7 +12,7 @@ import { proveInboundOnce, writeToInstances } from './inbound.ts';
 import { IS_WHOLE, sized } from './size.ts';
 import { connectInstances, proveExactlyOnce, proveOneSessionEach, sendTexts } from './traffic.ts';
 
-const LASTS_MS = sized(15_000, 60_000, 600_000);
+const LASTS_MS = sized(15_000, 15_000, 600_000);
 const INSTANCES = 16;
 const SEND_EVERY_MS = 250;
 const RECEIVED_PER_SECOND = 20;
