@@ -34,6 +34,8 @@ export const erase: AdminCommand = {
       );
       for (const [table, rows] of Object.entries(done.rowsLeft)) tell(`${table}: ${rows} rows are left`);
       for (const key of done.objectsLeft) tell(`the storage still has ${key}`);
+      if (done.uploads > 0)
+        tell(`${done.uploads} uploads have not ended: what they store yet is removed within a day`);
       const isErased = Object.keys(done.rowsLeft).length === 0 && done.objectsLeft.length === 0;
       tell(isErased ? 'nothing of it is left' : 'not erased: run this again');
       return isErased;

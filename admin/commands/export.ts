@@ -22,12 +22,14 @@ export const exportData: AdminCommand = {
       limits: PATIENT_LIMITS,
     });
     try {
-      const { files, missingMedia } = await exportCompany(
+      const { files, missingMedia, removedMedia } = await exportCompany(
         { db: await reports.choose(), storage, now: new Date() },
         { companyId, into },
       );
       const rows = files.reduce((sum, file) => sum + (file.rows ?? 0), 0);
       tell(`company ${companyId}: ${rows} rows in ${files.length} files below ${into}`);
+      if (removedMedia.length > 0)
+        tell(`${removedMedia.length} media were deleted meanwhile: ${removedMedia.join(', ')}`);
       if (missingMedia.length > 0)
         tell(`the storage lacks ${missingMedia.length} objects: ${missingMedia.join(', ')}`);
       return missingMedia.length === 0;

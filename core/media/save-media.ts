@@ -9,6 +9,7 @@ import type { Storage } from '../platform/storage/storage.ts';
 import type { MediaRecord, MediaScope } from './media-port.ts';
 import { MediaRejected } from './media-rejected.ts';
 import type { SpooledFile } from './spool.ts';
+import { objectsOf } from './storage-key.ts';
 import { requireRoom, roomSql, storageFull } from './storage-quota.ts';
 import type { TypeDetector } from './type-detector.ts';
 
@@ -63,7 +64,7 @@ export async function saveMedia(deps: SaveDeps, media: NewMedia): Promise<SavedM
     if (twin) return savedOf(twin);
     await requireRoom(deps, scope.companyId, file.sizeBytes);
     const id = randomUUID();
-    const storageKey = `${scope.companyId}/${scope.instanceId}/${id.slice(0, 2)}/${id}`;
+    const storageKey = `${objectsOf(scope.companyId)}${scope.instanceId}/${id.slice(0, 2)}/${id}`;
     const saved: SavedMedia = {
       mediaId: id,
       mimeType,

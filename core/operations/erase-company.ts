@@ -1,8 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { ACCOUNT_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
 import type { BillingClient } from '../accounts/company/billing-client.ts';
 import { markCompanyDeleted } from '../accounts/company/mark-company-deleted.ts';
 import { purgeCompany } from '../accounts/company/purge-company.ts';
+import { objectsOf } from '../media/storage-key.ts';
 import type { Db } from '../platform/database/db.ts';
+import { DAY_MS } from '../platform/durations.ts';
 import type { Log } from '../platform/process/log.ts';
 import { StartError } from '../platform/run-main.ts';
 import { type Storage, StorageMissing } from '../platform/storage/storage.ts';
@@ -30,6 +33,8 @@ export interface Erasure {
   rowsLeft: Record<string, number>;
   /** Objects that are still in the storage. */
   objectsLeft: string[];
+  /** Uploads that were under way all the time. What they store yet goes with them, within a day at the latest. */
+  uploads: number;
 }
 
 const ROUNDS = 10;
@@ -49,27 +54,43 @@ export async function eraseCompany(deps: EraseDeps, companyId: number): Promise<
   ]);
   const known = rows[0];
   // An interrupted erasure goes on, also when the company's own row is gone.
-  if (!known && Object.keys(await rowsLeft(db, companyId)).length === 0)
+  if (
+    !known &&
+    Object.keys(await rowsLeft(db, companyId)).length + (await notedObjects(db, companyId)).length === 0
+  )
     throw new StartError(`there is no company ${companyId}`);
   const cancelledSubscriptions = (await deps.billing?.cancelSubscriptions({ companyId, traceId: null })) ?? 0;
   if (known) {
     await markCompanyDeleted(db, { companyId, userId: null, traceId: null, at: deps.now });
+    // As if its 30 days were over: whatever ends this process, the purge job of the workers goes on with it.
+    await db.query('UPDATE companies SET deleted_at = $2 WHERE id = $1', [
+      companyId,
+      new Date(deps.now.getTime() - ACCOUNT_RETENTION_DAYS * DAY_MS),
+    ]);
     await waitForSessions(deps, companyId);
   }
   const keys = new Set<string>();
   let left: Record<string, number> = {};
+  let noted: NotedObject[] = [];
   for (let round = 1; round <= ROUNDS; round += 1) {
     for (const { key } of await storedMedia(db, companyId)) keys.add(key);
     await purgeCompany({ db }, companyId);
     await deps.purgeBilling();
-    await removeObjects(deps, [...keys]);
+    await removeObjects(deps, companyId, keys);
     // A worker may have been recording: what comes late is seen by the next look.
     await delay(ROUND_MS);
     left = await rowsLeft(db, companyId);
-    if (Object.keys(left).length === 0) break;
+    noted = await notedObjects(db, companyId);
+    if (Object.keys(left).length + noted.length === 0) break;
   }
   const objectsLeft = await stillStored(deps.storage, [...keys]);
-  return { cancelledSubscriptions, objects: keys.size - objectsLeft.length, rowsLeft: left, objectsLeft };
+  return {
+    cancelledSubscriptions,
+    objects: keys.size - objectsLeft.length,
+    rowsLeft: left,
+    objectsLeft,
+    uploads: deps.storage ? noted.length : 0,
+  };
 }
 
 /** Workers log the instances out at their networks. One that cannot is not waited for: its rows go all the same. */
@@ -93,11 +114,39 @@ async function waitForSessions(
   }
 }
 
-/** From the storage, and from the notes that would let the clean-up job do it later. */
-async function removeObjects({ db, storage }: EraseDeps, keys: readonly string[]): Promise<void> {
+interface NotedObject {
+  key: string;
+  /** Noted ahead of an upload that has not ended. */
+  isAhead: boolean;
+}
+
+/** The notes of objects that are to leave the storage, or that are being uploaded. */
+async function notedObjects(db: Db, companyId: number): Promise<NotedObject[]> {
+  const { rows } = await db.query<{ key: string; ahead: boolean }>(
+    `SELECT storage_key AS key, due_at > '-infinity' AS ahead FROM media_trash WHERE starts_with(storage_key, $1)`,
+    [objectsOf(companyId)],
+  );
+  return rows.map(({ key, ahead }) => ({ key, isAhead: ahead }));
+}
+
+/**
+ * From the storage, and from the notes that would let the clean-up job do it later: `keys`, to which it adds what an interrupted
+ * erasure or a deletion has noted. The note of an upload under way stays, since its object may come yet: whoever uploads it removes
+ * both, else the clean-up job does.
+ */
+async function removeObjects(
+  { db, storage }: EraseDeps,
+  companyId: number,
+  keys: Set<string>,
+): Promise<void> {
   if (!storage) return;
+  const noted = await notedObjects(db, companyId);
+  for (const { key } of noted) keys.add(key);
+  const uploads = new Set(noted.filter(({ isAhead }) => isAhead).map(({ key }) => key));
   for (const key of keys) await storage.remove(key);
-  await db.query('DELETE FROM media_trash WHERE storage_key = ANY ($1)', [keys]);
+  await db.query('DELETE FROM media_trash WHERE storage_key = ANY ($1)', [
+    [...keys].filter((key) => !uploads.has(key)),
+  ]);
 }
 
 async function stillStored(storage: Storage | null, keys: readonly string[]): Promise<string[]> {

@@ -25,6 +25,8 @@ export interface ExportManifest {
   files: ExportedFile[];
   /** Media whose object is not in the storage. */
   missingMedia: string[];
+  /** Media that was deleted, or was past its time, while the export ran. */
+  removedMedia: string[];
 }
 
 const FETCH = 1_000;
@@ -45,6 +47,7 @@ export async function exportCompany(
     exportedAt: deps.now.toISOString(),
     files: [],
     missingMedia: [],
+    removedMedia: [],
   };
   const keys: { id: string; key: string }[] = [];
   await deps.db.transaction(async (sql) => {
@@ -64,6 +67,7 @@ export async function exportCompany(
   for (const { id, key } of keys) {
     const file = deps.storage && (await exportObject(deps.storage, { id, key, into }));
     if (file) manifest.files.push(file);
+    else if (deps.storage && !(await isStillKept(deps.db, id))) manifest.removedMedia.push(id);
     else manifest.missingMedia.push(id);
   }
   await writeFile(path.join(into, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`, {
@@ -82,6 +86,16 @@ export async function storedMedia(sql: Sql, companyId: number): Promise<{ id: st
     [companyId],
   );
   return rows;
+}
+
+async function isStillKept(sql: Sql, id: string): Promise<boolean> {
+  const [mediaId, variant = null] = id.split('.');
+  const { rowCount } = await sql.query(
+    `SELECT FROM media WHERE id = $1 AND ($2::text IS NULL OR EXISTS (
+       SELECT FROM media_variants v WHERE v.media_id = media.id AND v.variant = $2))`,
+    [mediaId, variant],
+  );
+  return rowCount !== 0;
 }
 
 async function exportTable(

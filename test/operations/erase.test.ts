@@ -3,9 +3,12 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { Readable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { companiesToPurge, purgeCompany } from '@posthorn/core/accounts/company/purge-company.ts';
 import { purgeCompanies } from '@posthorn/core/billing/purge-companies.ts';
+import { saveMedia } from '@posthorn/core/media/save-media.ts';
 import { eraseCompany } from '@posthorn/core/operations/erase-company.ts';
 import { exportCompany, storedMedia } from '@posthorn/core/operations/export-company.ts';
 import { rowsLeft, tenantTables } from '@posthorn/core/operations/tenant-tables.ts';
@@ -190,6 +193,123 @@ describe('the data of one company', () => {
     );
     assert.equal(kept[0]!.count, accepted);
     assert.ok((await rowsLeft(db, other.companyId))['billing.cards']);
+  });
+
+  /** A company with one stored file, whose key it gives. */
+  async function storeFile(): Promise<{ companyId: number; key: string }> {
+    const { db } = sending.api.parts;
+    const { companyId } = await seedCompany(db);
+    const instanceId = await seedInstance(db, companyId, { state: 'CREATED' });
+    const saved = await saveFile(companyId, instanceId);
+    const { rows } = await db.query<{ key: string }>('SELECT storage_key AS key FROM media WHERE id = $1', [
+      saved,
+    ]);
+    return { companyId, key: rows[0]!.key };
+  }
+
+  async function saveFile(companyId: number, instanceId: string): Promise<string> {
+    const { media } = sending.api;
+    const file = await media.spool.write(Readable.from([Buffer.from('a file')]));
+    const saved = await saveMedia(
+      { ...media, storage: media.storage! },
+      {
+        scope: { companyId, instanceId },
+        origin: 'uploads',
+        file,
+        declaredType: 'text/plain',
+        fileName: 'a.txt',
+        takes: () => true,
+      },
+    );
+    return saved.mediaId;
+  }
+
+  const eraseAgain = (companyId: number) => {
+    const { db, log } = sending.api.parts;
+    return eraseCompany(
+      { ...deps(), billing: null, purgeBilling: () => purgeCompanies({ db }), log, sessionsMs: 0 },
+      companyId,
+    );
+  };
+
+  it('is exported without what was deleted meanwhile, which is not called missing', async () => {
+    const { db } = sending.api.parts;
+    const [kept, gone] = [await storeFile(), await storeFile()];
+    const storage = sending.api.media.storage!;
+    const without = async (companyId: number, name: string, meanwhile: () => Promise<unknown>) =>
+      exportCompany(
+        {
+          ...deps(),
+          storage: {
+            ...storage,
+            async open(key) {
+              await storage.remove(key);
+              await meanwhile();
+              return storage.open(key);
+            },
+          },
+        },
+        { companyId, into: path.join(work, name) },
+      );
+    const lost = await without(kept.companyId, 'lost', async () => undefined);
+    assert.deepEqual([lost.missingMedia.length, lost.removedMedia.length], [1, 0]);
+    const deleted = await without(gone.companyId, 'deleted', () =>
+      db.query('DELETE FROM media WHERE company_id = $1', [gone.companyId]),
+    );
+    assert.deepEqual([deleted.missingMedia.length, deleted.removedMedia.length], [0, 1]);
+  });
+
+  it('whose erasure was interrupted is erased by the next one, its files too, whatever is gone already', async () => {
+    const { db } = sending.api.parts;
+    const storage = sending.api.media.storage!;
+    const [half, whole] = [await storeFile(), await storeFile()];
+    await db.query('DELETE FROM media WHERE company_id = $1', [half.companyId]);
+    await db.query(`UPDATE companies SET status = 'deleted' WHERE id = $1`, [whole.companyId]);
+    await purgeCompany({ db }, whole.companyId);
+    for (const { companyId, key } of [half, whole]) {
+      const done = await eraseAgain(companyId);
+      assert.deepEqual([done.objects, done.rowsLeft, done.objectsLeft, done.uploads], [1, {}, [], 0]);
+      await assert.rejects(storage.open(key), { name: 'StorageMissing' });
+      await assert.rejects(eraseAgain(companyId), /there is no company/);
+    }
+  });
+
+  it('whose erasure is interrupted is purged by the workers', async () => {
+    const { db } = sending.api.parts;
+    const { companyId } = await storeFile();
+    const billing = { cancelSubscriptions: () => Promise.resolve(0) };
+    const failing = eraseCompany(
+      {
+        ...deps(),
+        billing,
+        purgeBilling: () => Promise.reject(new Error('the power is cut')),
+        log: sending.api.parts.log,
+        sessionsMs: 0,
+        db: {
+          ...db,
+          query: ((...args: Parameters<typeof db.query>) =>
+            /^DELETE FROM media /.test(String(args[0]))
+              ? Promise.reject(new Error('the power is cut'))
+              : db.query(...args)) as typeof db.query,
+        },
+      },
+      companyId,
+    );
+    await assert.rejects(failing, /the power is cut/);
+    assert.ok((await companiesToPurge({ db }, new Date())).includes(companyId));
+  });
+
+  it('whose upload does not end is erased all the same, and says so; its note stays for the clean-up job', async () => {
+    const { db } = sending.api.parts;
+    const { companyId } = await storeFile();
+    const ahead = `${companyId}/an-upload`;
+    await db.query(`INSERT INTO media_trash (storage_key, due_at) VALUES ($1, now() + interval '1 day')`, [
+      ahead,
+    ]);
+    const done = await eraseAgain(companyId);
+    assert.deepEqual([done.rowsLeft, done.objectsLeft, done.uploads], [{}, [], 1]);
+    const { rowCount } = await db.query('DELETE FROM media_trash WHERE storage_key = $1', [ahead]);
+    assert.equal(rowCount, 1);
   });
 
   it('is not erased of the platform, or twice', async () => {

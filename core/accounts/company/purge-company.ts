@@ -1,9 +1,12 @@
 import { ACCOUNT_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
+import { lockAcceptOrder } from '../../guard/accept-order.ts';
 import type { Db, Sql } from '../../platform/database/db.ts';
 import { DAY_MS } from '../../platform/durations.ts';
 
 const BATCH = 5_000;
 const FOREIGN_KEY_VIOLATION = '23503';
+const DEADLOCK = '40P01';
+const DEADLOCK_TRIES = 5;
 
 /** The companies whose 30 days are over (ACC-26), oldest first. */
 export async function companiesToPurge(deps: { db: Db }, now: Date): Promise<number[]> {
@@ -32,8 +35,15 @@ export async function purgeCompany(deps: { db: Db }, companyId: number): Promise
     for (const { name, has_instance } of tables)
       if (has_instance)
         await deleteBatches(db, name, 'instance_id = ANY($2::uuid[])', companyId, instanceIds);
-  // Repeats until a round deletes nothing: rows wait for others that reference them, and triggers may write new
-  // ones.
+  await deleteRounds(db, tables, companyId);
+  // A send that was being accepted holds the order of its instance until it is written.
+  await db.transaction((sql) => lockAcceptOrder(sql, instanceIds));
+  await deleteRounds(db, tables, companyId);
+  await db.query(`DELETE FROM companies WHERE id = $1 AND status = 'deleted'`, [companyId]);
+}
+
+/** Repeats until a round deletes nothing: rows wait for others that reference them, and triggers may write new ones. */
+async function deleteRounds(db: Db, tables: readonly { name: string }[], companyId: number): Promise<void> {
   for (;;) {
     let deleted = 0;
     const blocked: string[] = [];
@@ -47,9 +57,8 @@ export async function purgeCompany(deps: { db: Db }, companyId: number): Promise
     }
     if (deleted > 0) continue;
     if (blocked.length > 0) throw new Error(`rows of ${blocked.join(', ')} hold each other`);
-    break;
+    return;
   }
-  await db.query(`DELETE FROM companies WHERE id = $1 AND status = 'deleted'`, [companyId]);
 }
 
 /** Tables of this schema that carry a company, partitions by their parent. Billing's stand in another schema. */
@@ -79,13 +88,26 @@ async function deleteBatches(
 ): Promise<number> {
   let deleted = 0;
   for (;;) {
-    const { rowCount } = await sql.query(
+    const rowCount = await withoutDeadlock(
+      sql,
       `DELETE FROM ${table} WHERE company_id = $1 AND (tableoid, ctid) IN (
          SELECT tableoid, ctid FROM ${table} WHERE company_id = $1 AND ${condition} LIMIT ${BATCH}
        )`,
       [companyId, value],
     );
-    deleted += rowCount ?? 0;
-    if ((rowCount ?? 0) < BATCH) return deleted;
+    deleted += rowCount;
+    if (rowCount < BATCH) return deleted;
+  }
+}
+
+/** Workers lock rows in orders of their own while they record: the loser of a deadlock begins again. Gives the number of rows. */
+async function withoutDeadlock(sql: Sql, text: string, values: unknown[]): Promise<number> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const { rowCount } = await sql.query(text, values);
+      return rowCount ?? 0;
+    } catch (err) {
+      if ((err as { code?: string }).code !== DEADLOCK || attempt === DEADLOCK_TRIES) throw err;
+    }
   }
 }
