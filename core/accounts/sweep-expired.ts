@@ -32,6 +32,7 @@ export async function sweepExpired(deps: { db: Db }, now: Date): Promise<void> {
     ],
     ['DELETE FROM spent_tickets WHERE expires_at <= $1', now],
     // Minutes, not days: what is an hour old no longer counts.
+    ['DELETE FROM rate_windows WHERE minute < extract(epoch FROM $1::timestamptz) / 60', hourAgo],
     ['DELETE FROM address_windows WHERE minute < extract(epoch FROM $1::timestamptz) / 60', hourAgo],
   ];
   for (const [text, before] of statements) await deps.db.query(text, [before]);

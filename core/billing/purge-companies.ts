@@ -26,8 +26,25 @@ export async function purgeCompanies(deps: Pick<BillingDeps, 'db'>): Promise<num
     await deps.db.transaction(async (sql) => {
       // Requests lock this row first (`lockCompany`). Another order could deadlock with one that is under way.
       await sql.query('SELECT FROM billing.accounts WHERE company_id = $1 FOR UPDATE', [company_id]);
+      await sql.query(DELETE_EVENTS, [company_id]);
       for (const table of TABLES)
         await sql.query(`DELETE FROM billing.${table} WHERE company_id = $1`, [company_id]);
     });
   return rows.length;
 }
+
+/** The provider's events name no company: they are found by what they are about, as long as that is known. */
+const DELETE_EVENTS = `
+WITH customers AS (
+  SELECT asaas_customer_id AS id FROM billing.profiles WHERE company_id = $1
+), subscriptions AS (
+  SELECT asaas_subscription_id AS id FROM billing.subscriptions WHERE company_id = $1
+), payments AS (
+  SELECT asaas_payment_id AS id FROM billing.charges WHERE company_id = $1
+)
+DELETE FROM billing.provider_events
+WHERE payload #>> '{payment,customer}' IN (SELECT id FROM customers)
+   OR payload #>> '{subscription,customer}' IN (SELECT id FROM customers)
+   OR payload #>> '{payment,subscription}' IN (SELECT id FROM subscriptions)
+   OR payload #>> '{subscription,id}' IN (SELECT id FROM subscriptions)
+   OR payload #>> '{payment,id}' IN (SELECT id FROM payments)`;

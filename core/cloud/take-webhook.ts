@@ -25,11 +25,12 @@ export async function takeWebhook(
     const body = await posted.read();
     const digest = createHmac('sha256', known.credentials.app_secret).update(body).digest();
     if (!timingSafeEqual(digest, claimed)) throw apiError('UNAUTHORIZED');
-    await deps.db.query({
-      name: 'network-inbox-insert',
-      text: 'INSERT INTO network_inbox (instance_id, company_id, body, received_at) VALUES ($1, $2, $3, $4)',
-      values: [instanceId, known.companyId, body, deps.clock.now()],
+    const { rowCount } = await deps.db.query({
+      name: 'network-inbox-insert-known',
+      text: INSERT,
+      values: [instanceId, body, deps.clock.now()],
     });
+    if (rowCount === 0) throw apiError('INSTANCE_NOT_FOUND');
   } catch (cause) {
     if (isUnavailable(cause))
       throw apiError('SERVICE_UNAVAILABLE', { cause, headers: { 'retry-after': '2' } });
@@ -37,6 +38,10 @@ export async function takeWebhook(
   }
   deps.bus.notify('inbox', instanceId);
 }
+
+/** The instance may have been deleted while the body came in. It is not locked: that would write its row with every post. */
+const INSERT = `INSERT INTO network_inbox (instance_id, company_id, body, received_at)
+  SELECT id, company_id, $2, $3 FROM instances WHERE id = $1`;
 
 /** What the header claims of the bytes as they came: written again as JSON, what Meta had escaped would not be. */
 function digestOf(signature: string | string[] | undefined): Buffer | null {

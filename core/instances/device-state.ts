@@ -69,14 +69,24 @@ export async function removeDeviceState(sql: Sql, instanceId: string): Promise<v
   for (const table of TABLES) await sql.query(`DELETE FROM ${table} WHERE instance_id = $1`, [instanceId]);
 }
 
+/** Also what else is written without that lock: by the API, of which a process may have stood still, and by recorders. */
+const SWEPT = [
+  ...TABLES,
+  'scheduled_sends',
+  'chat_guards',
+  'chat_groups',
+  'lids',
+  'network_inbox',
+  'work_tries',
+];
+
 /**
  * Removes what was written of an instance while it was deleted: a recorder that began before and committed afterwards.
  * It takes no lock for that on the rows of instances, which every batch of arrivals would pay for.
  */
 export async function sweepDeviceState(db: Db): Promise<number> {
   let removed = 0;
-  // A send that is scheduled takes no such lock either.
-  for (const table of [...TABLES, 'scheduled_sends']) {
+  for (const table of SWEPT) {
     const { rows } = await db.query<{ instance_id: string }>(gone(table));
     for (const { instance_id } of rows) {
       const done = await db.query(`DELETE FROM ${table} WHERE instance_id = $1`, [instance_id]);

@@ -24,7 +24,7 @@ export async function sendTestEvent(
   const eventId = newId();
   const now = deps.clock.now();
   const data: EventData<'webhook.test'> = { webhook_id: webhook.id, timestamp: now.toISOString() };
-  await deps.db.query(INSERT, [
+  const { rowCount } = await deps.db.query(INSERT, [
     eventId,
     webhook.companyId,
     webhook.instanceId,
@@ -33,14 +33,18 @@ export async function sendTestEvent(
     now,
     webhook.id,
   ]);
+  if (rowCount === 0) throw apiError('WEBHOOK_NOT_FOUND');
   announceEvents(deps.bus, new Set([webhook.companyId]));
   return { event_id: eventId };
 }
 
+/** Nothing for a webhook that was deleted since it was loaded: the events of a company that is gone would stay. */
 const INSERT = `
-WITH logged AS (
+WITH here AS MATERIALIZED (
+  SELECT id FROM webhooks WHERE id = $7 FOR KEY SHARE
+), logged AS (
   INSERT INTO events (tx, event_id, company_id, instance_id, type, data, trace_id, created_at)
-  VALUES (event_tx(), $1, $2, $3, 'webhook.test', $4, $5, $6)
+  SELECT event_tx(), $1, $2, $3, 'webhook.test', $4, $5, $6 FROM here
 )
 INSERT INTO webhook_deliveries (company_id, webhook_id, event_id, event_created_at, next_attempt_at, created_at)
-VALUES ($2, $7, $1, $6, $6, $6)`;
+SELECT $2, id, $1, $6, $6, $6 FROM here`;

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { RAW_BODY_MAX_BYTES } from '@posthorn/contract/limits.ts';
 import { bodyOf, signatureOf } from '@posthorn/network/sandbox/graph/post.ts';
 import { type CloudInstance, type CloudSending, startCloudSending } from '../support/cloud/cloud-sending.ts';
@@ -220,6 +223,32 @@ describe('webhooks of the Cloud API', () => {
     await cloud.call(other.id, 'POST', '/connect');
     await waitFor(async () => (await cloud.events(other.id, 'text.received')).length === 1);
     await cloud.drained();
+  });
+
+  it('are not kept of an instance that is deleted while they come in', async () => {
+    const other = await cloud.connect();
+    const body = bodyOf(other.number, [{ field: 'messages', value: { messages: [text('late')] } }]);
+    const posted = request(`${cloud.api.url}/v1/webhooks/whatsapp-cloud/${other.id}`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'content-length': body.length,
+        'x-hub-signature-256': signatureOf(other.number.appSecret, body),
+      },
+    });
+    const answered = once(posted, 'response') as Promise<[IncomingMessage]>;
+    posted.write(body.subarray(0, 10));
+    // Long enough for the server to have looked the instance up.
+    await delay(500);
+    assert.equal((await cloud.call(other.id, 'DELETE', '')).status, 204);
+    posted.end(body.subarray(10));
+    const [answer] = await answered;
+    answer.resume();
+    assert.equal(answer.statusCode, 404);
+    const { rowCount } = await cloud.api.parts.db.query('SELECT FROM network_inbox WHERE instance_id = $1', [
+      other.id,
+    ]);
+    assert.equal(rowCount, 0);
   });
 
   it('download media that is received, and say when it cannot be had', async () => {

@@ -47,13 +47,18 @@ describe('the data of one company', () => {
     await db.query('INSERT INTO billing.accounts (company_id) VALUES ($1)', [companyId]);
     await db.query(
       `INSERT INTO billing.profiles (company_id, document_type, document_number, legal_name, asaas_customer_id, created_at, updated_at)
-       VALUES ($1, 'cpf', $2, 'Somebody', 'cus_1', now(), now())`,
-      [companyId, `document ${companyId}`],
+       VALUES ($1, 'cpf', $2, 'Somebody', $3, now(), now())`,
+      [companyId, `document ${companyId}`, `cus_${companyId}`],
     );
     await db.query(
       `INSERT INTO billing.cards (company_id, token, brand, last4, exp_month, exp_year, is_default, created_at)
        VALUES ($1, 'sealed', 'visa', '4242', 1, 2030, true, now())`,
       [companyId],
+    );
+    await db.query(
+      `INSERT INTO billing.provider_events (provider_event_id, event, payload, event_at, received_at)
+       VALUES ($1, 'PAYMENT_RECEIVED', $2, now(), now())`,
+      [`evt_${companyId}`, { payment: { id: 'pay_1', customer: `cus_${companyId}` } }],
     );
   }
 
@@ -193,6 +198,10 @@ describe('the data of one company', () => {
     );
     assert.equal(kept[0]!.count, accepted);
     assert.ok((await rowsLeft(db, other.companyId))['billing.cards']);
+    const { rows: events } = await db.query<{ id: string }>(
+      'SELECT provider_event_id AS id FROM billing.provider_events',
+    );
+    assert.deepEqual(events, [{ id: `evt_${other.companyId}` }]);
   });
 
   /** A company with one stored file, whose key it gives. */

@@ -91,7 +91,7 @@ test('keys, counters and deliveries go when their time is over, and not before',
 });
 
 test('what was written of an instance while it was deleted goes', async () => {
-  const { db } = parts;
+  const { db, clock } = parts;
   const [there, gone] = [await seedInstance(db, company.companyId), newId()];
   for (const id of [there, gone]) {
     await db.query(
@@ -104,15 +104,39 @@ test('what was written of an instance while it was deleted goes', async () => {
        VALUES ($1, $2, '1@s.whatsapp.net', 'Ana', '', now())`,
       [id, company.companyId],
     );
+    await db.query(
+      `INSERT INTO chat_guards (instance_id, chat_jid, company_id, score_at) VALUES ($1, '1@s.whatsapp.net', $2, now())`,
+      [id, company.companyId],
+    );
+    await db.query(
+      `INSERT INTO lids (instance_id, lid, company_id, phone, learned_at) VALUES ($1, '7@lid', $2, '1', now())`,
+      [id, company.companyId],
+    );
+    await db.query(
+      `INSERT INTO chat_groups (instance_id, jid, company_id, name, description, announce, locked, participants, told_at,
+         fact_at, updated_at) VALUES ($1, '1@g.us', $2, '', '', false, false, '[]', now(), now(), now())`,
+      [id, company.companyId],
+    );
+    await db.query(
+      `INSERT INTO network_inbox (instance_id, company_id, body, received_at) VALUES ($1, $2, 'a post', $3)`,
+      [id, company.companyId, clock.now()],
+    );
+    await db.query(
+      `INSERT INTO work_tries (instance_id, company_id, subject, tries, first_at) VALUES ($1, $2, gen_random_uuid(), 1, $3)`,
+      [id, company.companyId, clock.now()],
+    );
   }
   await createRetentionJob(parts).runOnce();
   const { rows } = await db.query<{ instance_id: string; n: number }>(
     `SELECT instance_id, count(*)::integer AS n
-     FROM (SELECT instance_id FROM chats UNION ALL SELECT instance_id FROM contacts) AS held
+     FROM (SELECT instance_id FROM chats UNION ALL SELECT instance_id FROM contacts
+           UNION ALL SELECT instance_id FROM chat_guards UNION ALL SELECT instance_id FROM lids
+           UNION ALL SELECT instance_id FROM chat_groups UNION ALL SELECT instance_id FROM network_inbox
+           UNION ALL SELECT instance_id FROM work_tries) AS held
      WHERE instance_id = ANY ($1) GROUP BY 1`,
     [[there, gone]],
   );
-  assert.deepEqual(rows, [{ instance_id: there, n: 4 }]);
+  assert.deepEqual(rows, [{ instance_id: there, n: 9 }]);
 });
 
 test('one process at a time does it', async () => {

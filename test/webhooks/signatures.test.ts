@@ -178,6 +178,33 @@ test('a test event reaches that webhook alone, whatever it subscribes to', async
   await receiver.close();
 });
 
+test('a test event is refused, and leaves nothing, when its webhook is deleted at the same moment', async () => {
+  const { db } = messaging.parts;
+  const mine = await seedCompany(db);
+  const { id } = await seedWebhook(db, mine.companyId, 'http://127.0.0.1:9/');
+  const { promise: mayCommit, resolve: commit } = Promise.withResolvers<void>();
+  const { promise: isDeleted, resolve: nowDeleted } = Promise.withResolvers<void>();
+  const deleting = db.transaction(async (sql) => {
+    await sql.query('DELETE FROM webhooks WHERE id = $1', [id]);
+    nowDeleted();
+    await mayCommit;
+  });
+  await isDeleted;
+  const sending = messaging.call('POST', `/v1/webhooks/${id}/test`, { key: mine.apiKey });
+  await waitFor(async () => {
+    const { rowCount } = await db.query(
+      `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%webhook.test%'`,
+    );
+    return rowCount !== 0;
+  });
+  commit();
+  await deleting;
+  const sent = await sending;
+  assert.deepEqual([sent.status, sent.body.error_code], [404, 'WEBHOOK_NOT_FOUND']);
+  const { rowCount } = await db.query('SELECT FROM events WHERE company_id = $1', [mine.companyId]);
+  assert.equal(rowCount, 0);
+});
+
 test('a webhook whose secret cannot be opened fails its own deliveries and nobody else\u2019s', async (t) => {
   const { parts } = messaging;
   const own = await seedCompany(parts.db);
