@@ -39,6 +39,8 @@ export interface Erasure {
 
 const ROUNDS = 10;
 const ROUND_MS = 500;
+/** Longer than workers take to find by themselves that the instance of a session is gone: they record until then. */
+const OPEN_SESSIONS_ROUND_MS = 6_000;
 
 /**
  * Erases a company at once, in place of 30 days after its deletion (ACC-26): cancels its subscriptions, blocks it and ends its sessions, and
@@ -60,6 +62,7 @@ export async function eraseCompany(deps: EraseDeps, companyId: number): Promise<
   )
     throw new StartError(`there is no company ${companyId}`);
   const cancelledSubscriptions = (await deps.billing?.cancelSubscriptions({ companyId, traceId: null })) ?? 0;
+  let haveEnded = true;
   if (known) {
     await markCompanyDeleted(db, { companyId, userId: null, traceId: null, at: deps.now });
     // As if its 30 days were over: whatever ends this process, the purge job of the workers goes on with it.
@@ -67,7 +70,7 @@ export async function eraseCompany(deps: EraseDeps, companyId: number): Promise<
       companyId,
       new Date(deps.now.getTime() - ACCOUNT_RETENTION_DAYS * DAY_MS),
     ]);
-    await waitForSessions(deps, companyId);
+    haveEnded = await waitForSessions(deps, companyId);
   }
   const keys = new Set<string>();
   let left: Record<string, number> = {};
@@ -78,7 +81,7 @@ export async function eraseCompany(deps: EraseDeps, companyId: number): Promise<
     await deps.purgeBilling();
     await removeObjects(deps, companyId, keys);
     // A worker may have been recording: what comes late is seen by the next look.
-    await delay(ROUND_MS);
+    await delay(haveEnded ? ROUND_MS : OPEN_SESSIONS_ROUND_MS);
     left = await rowsLeft(db, companyId);
     noted = await notedObjects(db, companyId);
     if (Object.keys(left).length + noted.length === 0) break;
@@ -93,11 +96,11 @@ export async function eraseCompany(deps: EraseDeps, companyId: number): Promise<
   };
 }
 
-/** Workers log the instances out at their networks. One that cannot is not waited for: its rows go all the same. */
+/** Workers log the instances out at their networks. False: one could not in time, and its rows go all the same. */
 async function waitForSessions(
   { db, log, sessionsMs = 30_000 }: EraseDeps,
   companyId: number,
-): Promise<void> {
+): Promise<boolean> {
   const untilMs = performance.now() + sessionsMs;
   for (;;) {
     const { rows } = await db.query<{ count: number }>(
@@ -105,10 +108,10 @@ async function waitForSessions(
        WHERE company_id = $1 AND (state IN ('CONNECTED', 'PAIRING') OR credentials IS NOT NULL)`,
       [companyId],
     );
-    if (rows[0]!.count === 0) return;
+    if (rows[0]!.count === 0) return true;
     if (performance.now() >= untilMs) {
       log.warn({ company_id: companyId, instances: rows[0]!.count }, 'no worker logged these instances out');
-      return;
+      return false;
     }
     await delay(ROUND_MS);
   }

@@ -17,6 +17,9 @@ import { seedCompany, seedInstance } from '@posthorn/test/support/seed.ts';
 import { type Sending, startSending, type TestInstance } from '@posthorn/test/support/sending.ts';
 import { png } from '../media/samples.ts';
 
+/** Workers compare their sessions with the instances there are at least this often. */
+const COMPARED_MS = 6_000;
+
 describe('the data of one company', () => {
   let sending: Sending;
   let instance: TestInstance;
@@ -306,6 +309,40 @@ describe('the data of one company', () => {
     );
     await assert.rejects(failing, /the power is cut/);
     assert.ok((await companiesToPurge({ db }, new Date())).includes(companyId));
+  });
+
+  it('whose sessions are not waited for is erased by two at once, and nothing that is written to it later is kept', async () => {
+    const { db } = sending.api.parts;
+    const { companyId } = await seedCompany(db);
+    const ids = await Promise.all(
+      [1, 2, 3, 4].map(() => seedInstance(db, companyId, { state: 'CREATED', wanted: 'connected' })),
+    );
+    for (const id of ids) sending.api.parts.bus.notify('instance', id);
+    const instances = await waitFor(async () => {
+      const { rows } = await db.query<{ phone: string }>(
+        `SELECT phone FROM instances WHERE company_id = $1 AND state = 'CONNECTED'`,
+        [companyId],
+      );
+      return rows.length === ids.length && rows;
+    }, 60_000);
+    const write = (name: string) =>
+      Promise.all(
+        instances.map(({ phone }, nth) =>
+          sending.sandbox.post(`/phones/553197700000${nth}/messages`, { to: phone, text: name }),
+        ),
+      );
+    await write('before');
+    await waitFor(async () => (await rowsLeft(db, companyId)).messages === ids.length);
+    // Deleted already, and no worker has been told: the sessions live on while their rows go.
+    await db.query(`UPDATE companies SET status = 'deleted' WHERE id = $1`, [companyId]);
+    const done = await Promise.all([eraseAgain(companyId), eraseAgain(companyId)]);
+    assert.deepEqual(
+      done.map(({ rowsLeft: left }) => left),
+      [{}, {}],
+    );
+    await write('after').catch(() => undefined);
+    await delay(COMPARED_MS);
+    assert.deepEqual(await rowsLeft(db, companyId), {});
   });
 
   it('whose upload does not end is erased all the same, and says so; its note stays for the clean-up job', async () => {

@@ -36,8 +36,12 @@ export async function purgeCompany(deps: { db: Db }, companyId: number): Promise
       if (has_instance)
         await deleteBatches(db, name, 'instance_id = ANY($2::uuid[])', companyId, instanceIds);
   await deleteRounds(db, tables, companyId);
-  // A send that was being accepted holds the order of its instance until it is written.
-  await db.transaction((sql) => lockAcceptOrder(sql, instanceIds));
+  await db.transaction(async (sql) => {
+    // Workers close what sessions there still are, and record nothing more.
+    await sql.query(`SELECT pg_notify('instance', id) FROM unnest($1::text[]) AS id`, [instanceIds]);
+    // A send that was being accepted holds the order of its instance until it is written.
+    await lockAcceptOrder(sql, instanceIds);
+  });
   await deleteRounds(db, tables, companyId);
   await db.query(`DELETE FROM companies WHERE id = $1 AND status = 'deleted'`, [companyId]);
 }
