@@ -1,14 +1,15 @@
 import { Table } from '@mantine/core';
-import type { KeyboardEvent, ReactNode } from 'react';
+import type { CSSProperties, KeyboardEvent, ReactNode } from 'react';
 
 /**
  * A dense table whose rows are reached with the arrow keys: each row has one link, in its first cell. It scrolls by
- * itself where it is wider than the screen.
+ * itself where it is wider than the screen. On a phone each row becomes a block: the first cell, and below it the
+ * others, each behind the name of its column.
  */
 export function RowTable({ head, children }: { head: readonly string[]; children: ReactNode }) {
   return (
-    <Table.ScrollContainer minWidth={Math.min(640, 160 * head.length)}>
-      <Table highlightOnHover verticalSpacing={6} onKeyDown={moveByArrow}>
+    <Table.ScrollContainer minWidth={0} className="row-table">
+      <Table highlightOnHover verticalSpacing={6} onKeyDown={moveByArrow} style={namesOf(head)}>
         <Table.Thead>
           <Table.Tr>
             {head.map((name) => (
@@ -21,6 +22,13 @@ export function RowTable({ head, children }: { head: readonly string[]; children
         <Table.Tbody>{children}</Table.Tbody>
       </Table>
     </Table.ScrollContainer>
+  );
+}
+
+/** The style sheet writes these before the cells: no cell needs to know the name of its column. */
+function namesOf(head: readonly string[]): CSSProperties {
+  return Object.fromEntries(
+    head.map((name, at) => [`--column-${at + 1}`, name ? JSON.stringify(`${name} `) : "''"]),
   );
 }
 

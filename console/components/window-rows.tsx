@@ -4,7 +4,8 @@ import { memo, type ReactNode, useEffect, useLayoutEffect, useRef, useState } fr
 import { MoreButton, type Paged } from './more-button.tsx';
 import { RowTable } from './row-table.tsx';
 
-const ROW_PX = 35;
+/** A first guess: each row is measured when it is drawn. */
+const ROW_PX = window.matchMedia('(max-width: 48em)').matches ? 60 : 35;
 /** Enough for the arrow keys to find the next row. */
 const AROUND = 12;
 

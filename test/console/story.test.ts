@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { CPF } from '../billing/billing-harness.ts';
-import { DESKTOP, findBarriers, findTokens, PHONE } from './support/browser.ts';
+import { DESKTOP, findBarriers, findTokens, measureOverflow, PHONE } from './support/browser.ts';
 import { clientOf } from './support/company.ts';
 import { startEndpoint } from './support/endpoint.ts';
 import { open, PASSWORD, pairInstance, signIn, signUp } from './support/person.ts';
@@ -37,7 +37,7 @@ describe('the story of a company', { concurrency: true }, () => {
       const look = async (at: Page = page) => {
         if (at === page && size === DESKTOP && !JUDGED_ELSEWHERE.test(page.url())) await judge();
         assert.deepEqual(await findTokens(at), [], at.url());
-        assert.equal(await overflow(at), 0, `${at.url()} is wider than the screen`);
+        assert.equal(await measureOverflow(at), 0, `${at.url()} is wider than the screen`);
       };
       await page.goto(`${server.url}/`);
       await page.getByRole('heading', { name: 'Sign in' }).waitFor();
@@ -185,11 +185,4 @@ async function signOutInAllTabs(page: Page, url: string): Promise<void> {
   await page.getByRole('button', { name: /Open the menu/ }).click();
   await page.getByRole('menuitem', { name: 'Sign out in all tabs' }).click();
   for (const tab of [page, other]) await tab.getByRole('heading', { name: 'Sign in' }).waitFor();
-}
-
-/** Pixels by which a page is wider than its window. */
-async function overflow(page: Page): Promise<number> {
-  return (await page.evaluate(
-    'Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)',
-  )) as number;
 }

@@ -99,6 +99,13 @@ export async function findBarriers(page: Page): Promise<string[]> {
   return found;
 }
 
+/** Pixels by which a page is wider than its window. */
+export async function measureOverflow(page: Page): Promise<number> {
+  return (await page.evaluate(
+    'Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)',
+  )) as number;
+}
+
 /** Tokens that scripts could read where they outlive the page, or that stand in its address. */
 export async function findTokens(page: Page): Promise<string[]> {
   const kept = (await page.evaluate(
