@@ -28,7 +28,7 @@ export function RowTable({ head, children }: { head: readonly string[]; children
 /** The style sheet writes these before the cells: no cell needs to know the name of its column. */
 function namesOf(head: readonly string[]): CSSProperties {
   return Object.fromEntries(
-    head.map((name, at) => [`--column-${at + 1}`, name ? JSON.stringify(`${name} `) : "''"]),
+    head.map((name, at) => [`--column-${at + 1}`, name ? JSON.stringify(name) : 'none']),
   );
 }
 
