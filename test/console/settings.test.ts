@@ -41,10 +41,11 @@ describe('settings', () => {
     await page.getByRole('button', { name: 'Send the invitation' }).click();
     await page.getByText(`The invitation to ${guest} is on its way.`).waitFor();
     await server.mailTo(guest, /console\/invite/);
+    await page.getByRole('row', { name: /Ana Souza.*Owner/ }).waitFor();
     await page.getByLabel('Role of Bia').selectOption('Admin');
     await look();
     await page.getByRole('tab', { name: 'Audit log' }).click();
-    await page.getByText('token.revoked').waitFor();
+    await page.getByRole('row', { name: /token\.revoked.*Ana Souza/ }).waitFor();
     await look();
     assert.equal((await client.users.list()).data.find((user) => user.email === guest)?.role, 'admin');
 

@@ -16,7 +16,7 @@ export const settings = {
     now: 'You sign in with {{email}}.',
     address: 'New e-mail',
     submit: 'Send a code to it',
-    sent: 'We sent a code to {{email}}. Once it is typed here you sign in again.',
+    sent: 'We sent a code to {{email}}. Type it here, then sign in again.',
     confirm: 'Change the e-mail',
   },
   password: {
@@ -58,7 +58,7 @@ export const settings = {
     action: 'Action',
     by: 'By',
     detail: 'Details',
-    key: 'key {{id}}',
+    key: 'key {{name}}',
     user: 'user {{id}}',
   },
 };

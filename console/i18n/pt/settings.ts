@@ -60,7 +60,7 @@ export const settings: Translations['settings'] = {
     action: 'Ação',
     by: 'Por',
     detail: 'Detalhes',
-    key: 'chave {{id}}',
+    key: 'chave {{name}}',
     user: 'usuário {{id}}',
   },
 };

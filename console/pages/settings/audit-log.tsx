@@ -7,13 +7,21 @@ import { useFeed } from '../../api/use-feed.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { WindowRows } from '../../components/window-rows.tsx';
+import { useKeys } from './use-keys.ts';
+import { useTeam } from './use-team.ts';
 
 const PAGE = 50;
 
-/** Lists security-relevant actions and who took them. */
+/** Lists security-relevant actions and who took them, by name as long as the person or the key is there. */
 export function AuditLog() {
   const { t } = useTranslation();
   const client = useClient();
+  const { team } = useTeam();
+  const { keys } = useKeys();
+  const whoDid = ({ token_id: keyId, user_id: userId }: AuditEntry) =>
+    keyId
+      ? t('settings.audit.key', { name: keys.data?.find(({ id }) => id === keyId)?.name ?? keyId })
+      : (team.data?.find(({ id }) => id === userId)?.name ?? t('settings.audit.user', { id: userId ?? '–' }));
   const log = useFeed<AuditEntry, number>({
     queryKey: ['audit'],
     idOf: ({ id }) => id,
@@ -43,13 +51,11 @@ export function AuditLog() {
             {(entry) => (
               <>
                 <Table.Td>{entry.action}</Table.Td>
+                <Table.Td className="foreign">{whoDid(entry)}</Table.Td>
                 <Table.Td>
-                  {entry.token_id
-                    ? t('settings.audit.key', { id: entry.token_id })
-                    : t('settings.audit.user', { id: entry.user_id ?? '–' })}
-                </Table.Td>
-                <Table.Td>
-                  <Code className="one-line">{JSON.stringify(entry.detail)}</Code>
+                  {Object.keys(entry.detail).length > 0 && (
+                    <Code className="one-line">{JSON.stringify(entry.detail)}</Code>
+                  )}
                 </Table.Td>
                 <Table.Td>
                   <TimeText at={entry.created_at} />

@@ -56,7 +56,7 @@ function Person(props: { person: User; onRole: (role: GivenRole) => void; onRemo
       <Table.Td className="foreign">{person.email}</Table.Td>
       <Table.Td>
         {isSelf ? (
-          person.role
+          t(`settings.roles.${person.role as GivenRole}`, person.role)
         ) : (
           <NativeSelect
             size="xs"
