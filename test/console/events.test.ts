@@ -20,7 +20,7 @@ describe('events', () => {
     await signIn(page, email, PASSWORD);
     await page.getByRole('heading', { name: 'First steps' }).waitFor();
     await page.goto(`${server.url}/console/events?types=text.received`);
-    await page.getByText('Nothing has happened yet').waitFor();
+    await page.getByText('There is no event yet').waitFor();
     const rows = page.locator('tbody tr');
     await receive('one <b>');
     await rows.filter({ hasText: 'one <b>' }).waitFor();

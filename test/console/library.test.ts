@@ -35,7 +35,7 @@ describe('below the messages', () => {
     await file.getByRole('link', { name: 'Send it' }).click();
     await page.getByRole('textbox', { name: 'To' }).fill(FRIEND);
     await page.getByRole('button', { name: 'Send an image' }).click();
-    await page.getByRole('link', { name: 'See what becomes of it' }).click();
+    await page.getByRole('link', { name: 'Open the message' }).click();
     await page.locator('[data-moment=sent]').waitFor();
     const media = await client.media.list({ instanceId });
     const sent = await client.messages.list({ instanceId, query: { type: 'image' } });

@@ -95,15 +95,15 @@ describe('at the width of a phone, in the light and in the dark', () => {
       '': 'Usage of the plan',
       instances: 'Balcão',
       'instances/new': 'Create and connect',
-      [`instances/${instanceId}`]: 'What happened',
+      [`instances/${instanceId}`]: 'History',
       [`instances/${instanceId}?tab=settings`]: 'Type before sending',
       [`chats?${at}`]: 'Carla',
       [`chats?${at}&chat=${chat}`]: 'Good morning',
       [`messages?${at}`]: 'Good morning',
       [`messages?${at}&show=queue`]: 'its turn',
       [`messages?${at}&show=scheduled`]: 'Nothing is scheduled',
-      [`instances/${instanceId}/messages/${messageId}`]: 'What happened',
-      [`messages/new?${at}`]: 'The same from a program',
+      [`instances/${instanceId}/messages/${messageId}`]: 'History',
+      [`messages/new?${at}`]: 'Send it from a program',
       [`messages/status?${at}`]: 'Post the first one',
       [`messages/status/new?${at}`]: 'Post a text status',
       [`messages/media?${at}`]: 'No file of this kind',
@@ -113,7 +113,7 @@ describe('at the width of a phone, in the light and in the dark', () => {
       'webhooks/new': 'Create the webhook',
       [`webhooks/${webhookId}`]: 'Nothing was delivered yet',
       events: 'instance.connected',
-      billing: 'Who pays',
+      billing: 'Billing details',
       settings: 'You sign in with',
       'settings?tab=team': 'Invite somebody',
       'settings?tab=keys': 'Create the key',
@@ -127,6 +127,17 @@ describe('at the width of a phone, in the light and in the dark', () => {
     await page.getByRole('dialog').getByText('Notes').waitFor();
     found.push(...(await findBarriers(page)));
     assert.deepEqual(found, []);
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    const entries = await page.getByRole('navigation').filter({ visible: true }).boundingBox();
+    const line = await page.getByRole('textbox', { name: 'Write a message' }).boundingBox();
+    assert.ok(entries && line && line.y + line.height < entries.y, 'one sees where to write');
+    await show(page, `messages?${at}`, 'Good morning');
+    const row = page.locator('tbody tr', { hasText: 'Good morning' });
+    for (const column of ['Contact', 'Status', 'When']) {
+      const cell = await row.getByRole('cell', { name: column }).boundingBox();
+      assert.ok(cell && cell.x + cell.width <= PHONE.width, column);
+    }
 
     const root = await browser.visit(PHONE);
     await root.page.goto(`${server.url}/console/login?next=/admin`);

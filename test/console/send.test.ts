@@ -23,11 +23,13 @@ describe('the form to send', () => {
     await kinds.waitFor();
     assert.equal((await kinds.getByRole('option').all()).length, 23);
 
+    const preview = page.getByRole('region', { name: 'As a phone shows it' });
+    assert.match(await preview.ariaSnapshot(), /Your message shows here/);
     await kinds.selectOption('Send a poll');
     await page.getByRole('textbox', { name: 'To' }).fill(TO);
     await page.getByRole('textbox', { name: 'Question' }).fill('Which <b>bread</b>?');
     await page.getByRole('textbox', { name: 'Options' }).fill('Rye\nWheat');
-    await page.getByRole('region', { name: 'As a phone shows it' }).getByText('○ Wheat').waitFor();
+    await preview.getByText('○ Wheat').waitFor();
     assert.match(await page.getByRole('region', { name: 'curl' }).innerText(), /messages\/poll/);
     assert.deepEqual(await findBarriers(page), []);
 
@@ -42,7 +44,7 @@ describe('the form to send', () => {
     await page.getByText('the message cannot be sent twice').waitFor();
     await context.unroute('**/messages/poll');
     await page.getByRole('button', { name: 'Send a poll' }).click();
-    await page.getByRole('link', { name: 'See what becomes of it' }).waitFor();
+    await page.getByRole('link', { name: 'Open the message' }).waitFor();
     const polls = await client.messages.list({ instanceId, query: { type: 'poll' } });
     assert.ok(lost > 0);
     assert.equal(polls.data.length, 1);
@@ -67,16 +69,16 @@ describe('the form to send', () => {
     await page.getByRole('textbox', { name: 'Text', exact: true }).fill('Later');
     await page.getByLabel('Send at').fill('2027-01-31T12:00');
     await page.getByRole('button', { name: 'Schedule the send' }).click();
-    await page.getByRole('link', { name: 'See what is scheduled' }).click();
+    await page.getByRole('link', { name: 'Open the scheduled messages' }).click();
     const row = page.locator('tbody tr', { hasText: TO });
     await row.getByText('Scheduled').waitFor();
     assert.deepEqual(await findBarriers(page), []);
     await row.getByRole('button', { name: 'Cancel' }).click();
     await row.getByText('Cancelled').waitFor();
     await page.getByRole('tab', { name: 'Queue' }).click();
-    await page.getByText('Nothing waits').waitFor();
+    await page.getByText('The queue is empty').waitFor();
     await page.goto(`${server.url}/console/messages?show=queue`);
-    await page.getByText('Nothing waits').waitFor();
+    await page.getByText('The queue is empty').waitFor();
     assert.deepEqual(await findBarriers(page), []);
     assert.deepEqual(faults, []);
   });

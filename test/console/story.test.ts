@@ -75,7 +75,7 @@ describe('the story of a company', { concurrency: true }, () => {
         .setInputFiles({ name: '<b>.png', mimeType: 'image/png', buffer: PIXEL });
       await look();
       await page.getByRole('button', { name: 'Send an image' }).click();
-      await page.getByRole('link', { name: 'See what becomes of it' }).click();
+      await page.getByRole('link', { name: 'Open the message' }).click();
       await page.locator('[data-moment=read]').waitFor();
       await page.getByText(/Webhook message\.sent, attempt 1: 500/).waitFor();
       assert.equal(await page.locator('[data-content]').innerText(), HOSTILE);

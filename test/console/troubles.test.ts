@@ -55,7 +55,7 @@ async function sentWith(text: string, password = PASSWORD): Promise<number> {
 }
 
 const send = (page: Page) => page.getByRole('button', { name: 'Send a text' }).click();
-const isAccepted = (page: Page) => page.getByRole('link', { name: 'See what becomes of it' }).waitFor();
+const isAccepted = (page: Page) => page.getByRole('link', { name: 'Open the message' }).waitFor();
 const isOver = (page: Page, trouble: string) => page.getByText(trouble).waitFor({ state: 'detached' });
 
 describe('an open page', () => {

@@ -16,7 +16,7 @@ export const billing = {
     expired: 'The subscription has expired: the limits are those without a plan.',
   },
   profile: {
-    title: 'Who pays',
+    title: 'Billing details',
     text: 'Asked once. The document cannot be changed later.',
     kind: 'Kind of document',
     number: 'Number of the document',

@@ -1,7 +1,7 @@
 export const catalog = {
   title: 'Catalog',
   whose: 'Phone of the business',
-  own: 'the own one',
+  own: 'this account',
   show: 'Show',
   empty: 'This account shows no products.',
   lacks: 'The network of this instance has no catalogs.',

@@ -8,6 +8,6 @@ export const events = {
   pause: 'Pause',
   resume: 'Go on',
   running: 'Live. {{count}} are shown, 500 at most.',
-  paused: 'Paused. Going on shows what happened meanwhile.',
-  empty: 'Nothing has happened yet. What happens shows here by itself.',
+  paused: 'Paused. "Go on" shows the events since then.',
+  empty: 'There is no event yet. New events show here by themselves.',
 };

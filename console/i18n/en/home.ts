@@ -25,6 +25,6 @@ export const home = {
     users: 'People',
     webhooks: 'Webhooks',
     storage: 'Stored media',
-    requests: '{{count}} requests a minute',
+    requests: '{{count, number}} requests a minute',
   },
 };

@@ -3,7 +3,7 @@ export const instances = {
   create: 'New instance',
   empty: 'An instance is one account on the messaging network. Create one and pair it with a phone.',
   newTitle: 'New instance',
-  nameHint: '3 to 80 characters, for yourself: what your customers see is the account of the phone.',
+  nameHint: '3 to 80 characters. Customers do not see this name: they see the account of the phone.',
   createSubmit: 'Create and connect',
   phone: 'Phone',
   notPaired: 'not paired',
@@ -44,7 +44,7 @@ export const instances = {
     codeFor: 'Code for {{phone}}',
     phoneHint: 'With the country code, e.g. 5511987654321',
   },
-  history: { title: 'What happened', since: 'since {{at}}', empty: 'Nothing yet.' },
+  history: { title: 'History', since: 'since {{at}}', empty: 'Nothing yet.' },
   settings: {
     saved: 'Saved.',
     passive_mode_enabled: { label: 'Passive mode', text: 'Refuses every send that does not force its way.' },
@@ -54,11 +54,11 @@ export const instances = {
     },
     anti_spam_temperature_enabled: {
       label: 'Limit by temperature',
-      text: 'Contacts that answer may get more messages in a row than those that never did.',
+      text: 'Limits messages in a row to a contact. Contacts that have answered may get more of them.',
     },
     humanize_enabled: {
       label: 'Type before sending',
-      text: 'Shows typing before a text to one person, 0.1 to 0.5 seconds a character. What stands behind it waits.',
+      text: 'Shows "typing" before a text to one person, for 0.1 to 0.5 seconds a character. Later messages wait meanwhile.',
     },
     reject_calls: { label: 'Reject calls', text: 'Calls to this account are turned down.' },
     ignore_groups: { label: 'Ignore groups', text: 'Messages in groups are not kept and make no events.' },

@@ -4,6 +4,6 @@ export const playground = {
   left: '{{remaining}} of {{limit}} sends are left today.',
   off: 'This installation offers no playground.',
   phone: 'Simulated phone',
-  nothing: 'What you send arrives here.',
+  nothing: 'Your messages arrive here.',
   onItsWay: 'On its way …',
 };

@@ -1,6 +1,6 @@
 export const templates = {
   title: 'Templates',
-  empty: 'There is no template yet. Chats in which nobody has written within 24 hours take nothing else.',
+  empty: 'There is no template yet. A contact who has not written within 24 hours can be sent nothing else.',
   lacks: 'The network of this instance has no templates.',
   category: 'Category',
   language: 'Language',

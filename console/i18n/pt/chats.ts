@@ -39,7 +39,7 @@ export const chats: Translations['chats'] = {
   details: {
     title: 'Detalhes',
     unknown: 'O telefone não sabe nada deste contato.',
-    pushName: 'Chama-se',
+    pushName: 'Nome do perfil',
     description: 'Descrição',
     people: 'Pessoas: {{count}}',
     block: 'Bloquear',

@@ -32,6 +32,6 @@ export const home: Translations['home'] = {
     users: 'Pessoas',
     webhooks: 'Webhooks',
     storage: 'Mídia guardada',
-    requests: '{{count}} pedidos por minuto',
+    requests: '{{count, number}} pedidos por minuto',
   },
 };

@@ -46,7 +46,7 @@ export const instances: Translations['instances'] = {
     codeFor: 'Código para {{phone}}',
     phoneHint: 'Com o código do país, ex.: 5511987654321',
   },
-  history: { title: 'O que aconteceu', since: 'desde {{at}}', empty: 'Nada ainda.' },
+  history: { title: 'Histórico', since: 'desde {{at}}', empty: 'Nada ainda.' },
   settings: {
     saved: 'Salvo.',
     passive_mode_enabled: { label: 'Modo passivo', text: 'Recusa todo envio que não seja forçado.' },

@@ -10,8 +10,8 @@ export const queue: Translations['queue'] = {
     catalog: 'Catálogo',
     templates: 'Modelos',
   },
-  empty: 'Nada espera: tudo o que foi aceito já foi enviado.',
-  noScheduled: 'Nada está agendado. O formulário de envio tem um horário.',
+  empty: 'A fila está vazia: toda mensagem aceita já foi enviada.',
+  noScheduled: 'Nada está agendado. Para agendar uma mensagem, escolha o horário no formulário de envio.',
   clear: 'Cancelar tudo',
   clearText:
     'Toda mensagem que espera falha com o motivo cancelled. A que está sendo enviada agora ainda sai.',

@@ -15,7 +15,7 @@ export function Preview({ values, file }: { values: Values; file: File | null })
   const where = [values.latitude, values.longitude].filter((degrees) => degrees !== undefined).join(', ');
   return (
     <section className="phone" aria-label={t('messages.form.preview')}>
-      <Stack gap={4} className="bubble">
+      <Stack gap={4} className="bubble" data-empty={t('messages.form.previewEmpty')}>
         {file && <FilePreview file={file} />}
         {(text('title') || text('url')) && (
           <Text size="sm" className="foreign quoted">
