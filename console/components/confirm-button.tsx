@@ -11,7 +11,13 @@ export function ConfirmButton(props: { label: string; text: string; busy: boolea
       <Button variant="default" onClick={open} loading={props.busy}>
         {props.label}
       </Button>
-      <Modal opened={opened} onClose={close} title={props.label} centered>
+      <Modal
+        opened={opened}
+        onClose={close}
+        title={props.label}
+        centered
+        closeButtonProps={{ 'aria-label': t('common.actions.back') }}
+      >
         <Stack>
           <Text size="sm">{props.text}</Text>
           <Group justify="flex-end">

@@ -78,10 +78,8 @@ describe('at the width of a phone, in the light and in the dark', () => {
     const { id: webhookId } = await client.webhooks.create({
       body: { url: 'https://hooks.example.test/', events: ['call.*'] },
     });
-    await client.instances.updateSettings({ instanceId, body: { humanize_enabled: true } });
     const send = (text: string) => client.messages.sendText({ instanceId, body: { to: CUSTOMER, text } });
-    const { message_id: messageId } = await send(LONG_TEXT);
-    await send('Behind it');
+    const { message_id: messageId } = await send('On its way');
     await waitFor(async () => (await client.chats.list({ instanceId })).data.length > 0);
     await enterAsRoot(server);
 
@@ -91,7 +89,15 @@ describe('at the width of a phone, in the light and in the dark', () => {
     await page.getByText('Balcão').waitFor();
     const at = `instance=${instanceId}`;
     const chat = `${CUSTOMER}@s.whatsapp.net`;
-    const found = await judge(page, {
+    await client.instances.updateSettings({ instanceId, body: { humanize_enabled: true } });
+    for (const text of [LONG_TEXT, 'Behind it']) await send(text);
+    const found = await judge(page, { [`messages?${at}&show=queue`]: 'its turn' });
+    await page.getByRole('button', { name: 'Cancel everything' }).click();
+    await page.getByRole('dialog').getByText('Every waiting message fails').waitFor();
+    found.push(...(await findBarriers(page)));
+    await page.getByRole('dialog').getByRole('button', { name: 'Back' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    const pages = {
       '': 'Usage of the plan',
       instances: 'Balcão',
       'instances/new': 'Create and connect',
@@ -100,7 +106,6 @@ describe('at the width of a phone, in the light and in the dark', () => {
       [`chats?${at}`]: 'Carla',
       [`chats?${at}&chat=${chat}`]: 'Good morning',
       [`messages?${at}`]: 'Good morning',
-      [`messages?${at}&show=queue`]: 'its turn',
       [`messages?${at}&show=scheduled`]: 'Nothing is scheduled',
       [`instances/${instanceId}/messages/${messageId}`]: 'History',
       [`messages/new?${at}`]: 'Send it from a program',
@@ -120,7 +125,8 @@ describe('at the width of a phone, in the light and in the dark', () => {
       'settings?tab=audit': 'token.created',
       playground: 'sends are left today',
       nowhere: 'There is no such page',
-    });
+    };
+    found.push(...(await judge(page, pages)));
     await show(page, `chats?${at}&chat=${chat}`, 'Good morning');
     await page.getByRole('button', { name: 'Actions for this chat' }).click();
     await page.getByRole('menuitem', { name: 'Details' }).click();
