@@ -53,6 +53,7 @@ describe('the form to send', () => {
     const sent = await context.newPage();
     await sent.goto(`${server.url}/console/instances/${instanceId}/messages/${polls.data[0]?.message_id}`);
     const curl = await sent.getByRole('region', { name: 'curl' }).innerText();
+    await sent.getByRole('main').getByRole('link', { name: TO, exact: true }).waitFor();
     assert.match(curl, new RegExp(`curl ${server.url}/v1/instances/${instanceId}/messages/poll`));
     const question = 'Which <b>bread</b>?';
     const body = JSON.parse(/-d '([^']+)'/.exec(curl)?.[1] ?? '');

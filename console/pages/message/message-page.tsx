@@ -70,7 +70,7 @@ function Content({ message }: { message: Message }) {
             [t('messages.status'), <MessageStatusBadge key="status" status={message.status} />],
             [t('messages.type'), message.message_type],
             [t('messages.direction'), t(`messages.directions.${message.direction}`)],
-            [t('messages.chat'), message.chat_jid],
+            [t('messages.chat'), <ChatLink key="chat" message={message} />],
             [t('messages.from'), message.from_jid],
             [t('messages.networkId'), message.network_id],
             [t('messages.key'), message.idempotency_key],
@@ -79,5 +79,14 @@ function Content({ message }: { message: Message }) {
         />
       </Stack>
     </Paper>
+  );
+}
+
+function ChatLink({ message }: { message: Message }) {
+  const { instance_id: instance, chat_jid: chat, phone } = message;
+  return (
+    <TextLink to="/chats" search={{ instance, chat }}>
+      {phone || chat}
+    </TextLink>
   );
 }

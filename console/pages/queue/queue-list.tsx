@@ -10,7 +10,10 @@ import { TimeText } from '../../components/time-text.tsx';
 import { WindowRows } from '../../components/window-rows.tsx';
 import { useQueue } from './use-queue.ts';
 
-/** Lists the scheduled sends, the next one first. */
+/** A person's chat is known by its phone. */
+const OF_PERSON = /@s\.whatsapp\.net$/;
+
+/** Lists the accepted sends that wait, the next one first. */
 export function QueueList({ instanceId }: { instanceId: string }) {
   const { t } = useTranslation();
   const { queue, cancel } = useQueue(instanceId);
@@ -66,7 +69,7 @@ function TaskCells(props: { task: QueueTask; instanceId: string; onCancel: () =>
           {task.operation}
         </TextLink>
       </Table.Td>
-      <Table.Td className="foreign">{task.chat_jid}</Table.Td>
+      <Table.Td className="foreign">{task.chat_jid.replace(OF_PERSON, '')}</Table.Td>
       <Table.Td>{task.typing_until ? t('queue.typing') : t('queue.waiting')}</Table.Td>
       <Table.Td>
         <TimeText at={task.created_at} />
