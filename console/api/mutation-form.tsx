@@ -10,6 +10,7 @@ export function MutationForm(props: {
   /** More words to its error. */
   hint?: string | undefined;
   fullWidth?: boolean;
+  isDanger?: boolean;
   children?: ReactNode;
 }) {
   const { mutation, hint } = props;
@@ -19,6 +20,7 @@ export function MutationForm(props: {
       busy={mutation.isPending}
       onSubmit={props.onSubmit}
       fullWidth={props.fullWidth ?? false}
+      isDanger={props.isDanger}
       error={mutation.error ? <ApiError error={mutation.error} {...(hint ? { hint } : {})} /> : null}
     >
       {props.children}

@@ -8,6 +8,8 @@ export function SubmitForm(props: {
   onSubmit: () => void;
   error?: ReactNode;
   fullWidth?: boolean;
+  /** It destroys something. */
+  isDanger?: boolean | undefined;
   children?: ReactNode;
 }) {
   return (
@@ -21,7 +23,12 @@ export function SubmitForm(props: {
         {props.children}
         {props.error}
         <div>
-          <Button type="submit" loading={props.busy} fullWidth={props.fullWidth ?? false}>
+          <Button
+            type="submit"
+            loading={props.busy}
+            fullWidth={props.fullWidth ?? false}
+            {...(props.isDanger && { color: 'red' })}
+          >
             {props.label}
           </Button>
         </div>

@@ -57,12 +57,12 @@ describe('templates of an official number', () => {
     await page.getByLabel('Name').fill('Order Shipped');
     await page.getByRole('textbox', { name: 'Text' }).fill('Hi {{1}} <b>, your order left.');
     await page.getByLabel('Example of {{1}}').fill('Ana');
-    await page.getByRole('button', { name: 'Give it to Meta' }).click();
+    await page.getByRole('button', { name: 'Submit to Meta' }).click();
     await page.getByText('lower-case letters, digits and _').last().waitFor();
     await page.getByRole('alert').waitFor();
     await page.getByLabel('Name').fill('order_shipped');
-    await page.getByRole('button', { name: 'Give it to Meta' }).click();
-    await page.getByText('order_shipped is with Meta.').waitFor();
+    await page.getByRole('button', { name: 'Submit to Meta' }).click();
+    await page.getByText('Meta reviews order_shipped.').waitFor();
     const row = page.locator('tbody tr', { hasText: 'order_shipped' });
     await row.getByText('In review').waitFor();
     await row.getByText('Hi {{1}} <b>, your order left.').waitFor();

@@ -16,6 +16,7 @@ export function DeleteAccount() {
       text={t('settings.remove.text')}
       label={t('settings.remove.submit')}
       mutation={remove}
+      isDanger
       onSubmit={() => remove.mutate(password)}
     >
       <PasswordField label={t('settings.currentPassword')} value={password} onChange={setPassword} />
