@@ -73,7 +73,7 @@ describe('an open page', () => {
     await list.getByRole('link', { name: 'Webhooks' }).click();
     await server.restart();
     await list.getByRole('heading', { name: 'Webhooks', level: 1 }).waitFor();
-    await list.getByText('A webhook sends events to an address of yours.').waitFor();
+    await list.getByText('A webhook sends events to your server.').waitFor();
     for (const tab of [page, list]) await tab.getByText('Live', { exact: true }).waitFor();
     await isOver(page, UNREACHABLE);
     await list.getByRole('link', { name: 'Messages' }).click();
