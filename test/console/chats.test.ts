@@ -43,7 +43,10 @@ describe('chats', () => {
 
     const act = async (text: string, name: string) => {
       await bubble(text).getByRole('button', { name: 'Actions for this message' }).click();
-      await page.getByRole('menuitem', { name, exact: true }).click();
+      const item = page.getByRole('menuitem', { name, exact: true });
+      await item.click();
+      // On a busy machine it is still closing when the next one opens.
+      await item.waitFor({ state: 'detached' });
     };
     await act('Thanks, it came', 'React with ❤️');
     await bubble('Thanks, it came').getByText('❤️').waitFor();
