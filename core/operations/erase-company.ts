@@ -39,7 +39,7 @@ export interface Erasure {
 
 const ROUNDS = 10;
 const ROUND_MS = 500;
-/** Longer than workers take to find by themselves that the instance of a session is gone: they record until then. */
+/** Workers find by themselves within this time that the instance of a session is gone. They record until then. */
 const OPEN_SESSIONS_ROUND_MS = 6_000;
 
 /**
@@ -62,7 +62,7 @@ export async function eraseCompany(deps: EraseDeps, companyId: number): Promise<
   )
     throw new StartError(`there is no company ${companyId}`);
   const cancelledSubscriptions = (await deps.billing?.cancelSubscriptions({ companyId, traceId: null })) ?? 0;
-  let haveEnded = true;
+  let areClosed = true;
   if (known) {
     await markCompanyDeleted(db, { companyId, userId: null, traceId: null, at: deps.now });
     // As if its 30 days were over: whatever ends this process, the purge job of the workers goes on with it.
@@ -70,7 +70,7 @@ export async function eraseCompany(deps: EraseDeps, companyId: number): Promise<
       companyId,
       new Date(deps.now.getTime() - ACCOUNT_RETENTION_DAYS * DAY_MS),
     ]);
-    haveEnded = await waitForSessions(deps, companyId);
+    areClosed = await waitForSessions(deps, companyId);
   }
   const keys = new Set<string>();
   let left: Record<string, number> = {};
@@ -81,7 +81,7 @@ export async function eraseCompany(deps: EraseDeps, companyId: number): Promise<
     await deps.purgeBilling();
     await removeObjects(deps, companyId, keys);
     // A worker may have been recording: what comes late is seen by the next look.
-    await delay(haveEnded ? ROUND_MS : OPEN_SESSIONS_ROUND_MS);
+    await delay(areClosed ? ROUND_MS : OPEN_SESSIONS_ROUND_MS);
     left = await rowsLeft(db, companyId);
     noted = await notedObjects(db, companyId);
     if (Object.keys(left).length + noted.length === 0) break;

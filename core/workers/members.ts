@@ -49,6 +49,9 @@ const DEAD = `
        AND l.objid = worker.id::oid
        AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())))`;
 
+/** Each connection of a worker's process carries its tag. */
+const IS_OF_WORKER = `a.application_name LIKE '%' || worker.tag || '%'`;
+
 /** Workers that give no sign of life any more. */
 export async function findDead(sql: Sql, self: number): Promise<{ id: number; name: string }[]> {
   const { rows } = await sql.query<{ id: number; name: string }>({
@@ -72,8 +75,7 @@ export async function fenceDead(sql: Sql, ids: readonly number[]): Promise<numbe
   await sql.query(
     `SELECT pg_terminate_backend(a.pid) FROM workers worker
      JOIN pg_stat_activity a ON a.usename = session_user
-       AND (a.application_name LIKE '%' || worker.tag || '%' OR a.pid = worker.backend_pid
-            AND a.backend_start <= worker.beat_at)
+       AND (${IS_OF_WORKER} OR a.pid = worker.backend_pid AND a.backend_start <= worker.beat_at)
      WHERE worker.id = ANY ($1::int[]) AND ${DEAD} AND a.pid <> pg_backend_pid()`,
     [ids],
   );
@@ -87,4 +89,22 @@ export async function fenceDead(sql: Sql, ids: readonly number[]): Promise<numbe
     [ids],
   );
   return rows.map((row) => row.id);
+}
+
+/**
+ * Shards whose last owner, another worker, may still have their sessions open, whether or not it has their locks: one that lost
+ * the connection with its locks closes its sessions, which takes time, or takes its locks again. It is there while its
+ * process has any connection. `orHasRow`: already while it has its row, as when all have lost their connections.
+ */
+export async function findShardsInUse(
+  sql: Sql,
+  { self, orHasRow }: { self: number; orHasRow: boolean },
+): Promise<number[]> {
+  const { rows } = await sql.query<{ shard: number }>(
+    `SELECT s.shard FROM shards s JOIN workers worker ON worker.id = s.owner_id
+     WHERE worker.id <> $1 AND ($2::boolean OR EXISTS (
+       SELECT FROM pg_stat_activity a WHERE a.usename = session_user AND ${IS_OF_WORKER}))`,
+    [self, orHasRow],
+  );
+  return rows.map(({ shard }) => shard);
 }

@@ -2,7 +2,7 @@ import type { Lease } from '@posthorn/core/instances/lock-leases.ts';
 import { SHARD_COUNT } from '@posthorn/core/instances/shard.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { startLoop } from '@posthorn/core/platform/process/loop.ts';
-import { DRAIN_LOCK, SHARD_LOCK, WORKER_LOCK } from '@posthorn/core/workers/members.ts';
+import { DRAIN_LOCK, findShardsInUse, SHARD_LOCK, WORKER_LOCK } from '@posthorn/core/workers/members.ts';
 import { fairShare, pickShards } from './fair-share.ts';
 import type { LockConnection } from './lock-connection.ts';
 import type { Membership } from './membership.ts';
@@ -13,7 +13,7 @@ const ROUND_MS = 500;
  * theirs at once, and each takes its own back. Longer than an owner takes to close its sessions after that.
  */
 const UNSETTLED_MS = 4_000;
-/** An owner that has not closed a free shard or taken it again by then never will, as one of a release that does not know of this. */
+/** By then an owner has closed its sessions or taken its locks again. One of an earlier release does neither. */
 const PASS_OVER_MAX_MS = 15_000;
 
 export interface ShardOwnerDeps {
@@ -114,9 +114,9 @@ interface ShardContext {
   closing: Map<number, Promise<void>>;
   /** Shards lost with a connection, which still name this worker: the others do not take them before their sessions are closed. */
   lost: Map<number, Lease>;
-  /** Free shards that their last owner may have open, and since when they are seen so (monotonic). */
+  /** Shards without a lock that their last owner may have open, and when this worker first saw each so (monotonic). */
   inUse: Map<number, number>;
-  /** Monotonic. */
+  /** When this worker may judge other owners by their connections again (monotonic). */
   settledAtMs: number;
   drains: boolean;
   /** The connection on which the others can see that. */
@@ -170,8 +170,8 @@ async function findInUse(
   self: number,
 ): Promise<ShardContext['inUse']> {
   const nowMs = performance.now();
-  const found = await readInUse(current, { self, isSettled: nowMs >= owner.settledAtMs });
-  const free = [...found].filter((shard) => !taken.has(shard));
+  const found = await findShardsInUse(current, { self, orHasRow: nowMs < owner.settledAtMs });
+  const free = found.filter((shard) => !taken.has(shard));
   return new Map(free.map((shard) => [shard, owner.inUse.get(shard) ?? nowMs]));
 }
 
@@ -254,28 +254,9 @@ async function taking(client: LockConnection, { shard, epoch }: Lease): Promise<
   ]);
 }
 
-/** Nobody handed this shard over, and the next owner assumes a crash; but its sessions are closed. Nothing if it has a new owner. */
+/** Lets others take a lost shard whose sessions are closed. The next owner still assumes a crash. Changes nothing if it has a new owner. */
 async function leaveToOthers(client: LockConnection, { shard, epoch }: Lease): Promise<void> {
   await client.query('UPDATE shards SET owner_id = NULL WHERE shard = $1 AND epoch = $2', [shard, epoch]);
-}
-
-/**
- * Shards that nobody may hold a lock on, while their last owner may still have their sessions open: a worker that lost the
- * connection with its locks closes them, which takes time, or takes its locks again. It is known by the other connections
- * of its process. Until this worker is settled, a living row is enough.
- */
-async function readInUse(
-  client: LockConnection,
-  { self, isSettled }: { self: number; isSettled: boolean },
-): Promise<Set<number>> {
-  const { rows } = await client.query<{ shard: number }>(
-    `SELECT s.shard FROM shards s JOIN workers w ON w.id = s.owner_id
-     WHERE w.id <> $1 AND (NOT $2::boolean OR EXISTS (
-       SELECT FROM pg_stat_activity a
-       WHERE a.usename = session_user AND a.application_name LIKE '%' || w.tag || '%'))`,
-    [self, isSettled],
-  );
-  return new Set(rows.map(({ shard }) => shard));
 }
 
 /** The live workers that take shards, and the shards that are taken. */
