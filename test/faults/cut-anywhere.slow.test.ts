@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { createCipher } from '@posthorn/core/platform/encryption.ts';
 import { tellFigure } from '../support/figures.ts';
 import { cloneTemplate, startTestPostgres } from '../support/postgres.ts';
 import { waitFor } from '../support/process.ts';
 import { createTestVhost } from '../support/rabbitmq.ts';
 import { openRaggedLink, type RaggedLink } from '../support/ragged-link.ts';
 import { type System, startSystem } from '../support/system.ts';
-import { startReceiver } from '../webhooks/support.ts';
 import { proveInboundOnce, writeToInstances } from './inbound.ts';
+import { receiveWebhooks } from './receive-webhooks.ts';
 import { IS_WHOLE, sized } from './size.ts';
 import { connectInstances, proveExactlyOnce, proveOneSessionEach, sendTexts } from './traffic.ts';
 
@@ -22,23 +21,7 @@ const BYTES = { fewest: 20, most: 400_000 };
 test(`connections to the database and the broker are cut after any byte for ${LASTS_MS / 1000} s: no process ends, each message and each event is told once`, async (t) => {
   const { system, links } = await start(t);
   const { company, instances } = await connectInstances(system, INSTANCES);
-  const delivered = new Set<string>();
-  const receiver = await startReceiver(
-    (request, response) => {
-      delivered.add(String(request.headers['webhook-id']));
-      response.end();
-    },
-    { keep: false },
-  );
-  t.after(() => receiver.close());
-  await system.db.query(
-    `INSERT INTO webhooks (company_id, url, patterns, enabled, secret) VALUES ($1, $2, '{message.*}', true, $3)`,
-    [
-      company.companyId,
-      receiver.url,
-      createCipher(system.env.ENCRYPTION_KEY!).seal(`whsec_${Buffer.alloc(24, 7).toString('base64')}`),
-    ],
-  );
+  const { delivered } = await receiveWebhooks(t, system, company.companyId, 'message.*');
 
   for (const link of Object.values(links)) link.fray();
   const outbound = sendTexts(system, company, instances, LASTS_MS / SEND_EVERY_MS, SEND_EVERY_MS);

@@ -5,7 +5,6 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { markCompanyDeleted } from '@posthorn/core/accounts/company/mark-company-deleted.ts';
-import { createCipher } from '@posthorn/core/platform/encryption.ts';
 import { readSse } from '../events/support.ts';
 import { waitFor } from '../support/process.ts';
 import type { SeededCompany } from '../support/seed.ts';
@@ -16,6 +15,7 @@ import { findByColumn, findInFiles, findInTables, takeQueued } from './find-trac
 import { proveInboundOnce, writeToInstances } from './inbound.ts';
 import { doEverything, type MarkedCompany, markCompany } from './marked-load.ts';
 import { proveExport } from './prove-export.ts';
+import { addWebhook, receiveWebhooks } from './receive-webhooks.ts';
 import { sized } from './size.ts';
 import { createSoakLoad } from './soak-load.ts';
 import { type ConnectedInstance, connectInstances, proveExactlyOnce } from './traffic.ts';
@@ -91,16 +91,7 @@ test('companies are exported, erased and purged under load: an export is whole a
 /** A company that stays, with all of its traffic. */
 async function startKept(t: TestContext, system: System) {
   const { company, instances } = await connectInstances(system, 4);
-  const delivered = new Set<string>();
-  const receiver = await startReceiver(
-    (request, response) => {
-      delivered.add(String(request.headers['webhook-id']));
-      response.end();
-    },
-    { keep: false },
-  );
-  t.after(() => receiver.close());
-  await addWebhook(system, company.companyId, receiver.url, 'message.*');
+  const { delivered } = await receiveWebhooks(t, system, company.companyId, 'message.*');
   const stream = await readSse(`${system.urls[0]}/v1/events/stream`, { 'x-api-key': company.apiKey });
   t.after(() => stream.cut());
   const load = createSoakLoad(system, company);
@@ -197,14 +188,6 @@ async function startMarked(t: TestContext, system: System, phones: string) {
 }
 
 type Marked = Awaited<ReturnType<typeof startMarked>>;
-
-async function addWebhook(system: System, companyId: number, url: string, pattern: string): Promise<void> {
-  const secret = createCipher(system.env.ENCRYPTION_KEY!).seal(`whsec_${randomBytes(24).toString('base64')}`);
-  await system.db.query(
-    `INSERT INTO webhooks (company_id, url, patterns, enabled, secret) VALUES ($1, $2, ARRAY[$4], true, $3)`,
-    [companyId, url, secret, pattern],
-  );
-}
 
 /** Erases a company by hand; the command is killed half-way and begun again. */
 async function eraseInTwo(system: System, { marked, stream }: Marked): Promise<void> {

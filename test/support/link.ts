@@ -1,0 +1,41 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** A way to a server. */
+export interface Link {
+  port: number;
+  close(): Promise<void>;
+}
+
+/** Opens a way on which `join` passes the bytes of each connection. An end that closes destroys the other one. */
+export async function openLink(
+  target: { host: string; port: number },
+  join: (near: Socket, far: Socket) => void,
+): Promise<Link> {
+  const open = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = connect(target.port, target.host);
+    join(near, far);
+    for (const [own, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      open.add(own);
+      own.on('error', () => undefined);
+      own.once('close', () => {
+        open.delete(own);
+        other.destroy();
+      });
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close() {
+      server.close();
+      for (const socket of open) socket.destroy();
+      await once(server, 'close');
+    },
+  };
+}
