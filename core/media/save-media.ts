@@ -73,33 +73,46 @@ export async function saveMedia(deps: SaveDeps, media: NewMedia): Promise<SavedM
       sha256: file.sha256,
       animated,
     };
-    await writeObject(deps, storageKey, file, mimeType);
+    await writeObject(deps, { key: storageKey, scope, file, mimeType });
     return await insertRow(deps, media, saved, storageKey);
   } finally {
     await file.discard();
   }
 }
 
-/** Noted as trash first: whatever fails from here on, a row names the object. */
+export interface NewObject {
+  key: string;
+  scope: MediaScope;
+  file: { path: string; sizeBytes: number };
+  mimeType: string;
+}
+
+/**
+ * Noted as trash first: whatever fails from here on, a row names the object. Nothing is noted or written once the
+ * instance is gone, so that an erasure that has seen no note of a company (ACC-26) meets no object of it later.
+ * Throws ApiError 404 NOT_FOUND then, 500 INTERNAL_SERVER_ERROR, 503.
+ */
 export async function writeObject(
   deps: Pick<SaveDeps, 'db' | 'clock' | 'storage'>,
-  storageKey: string,
-  file: { path: string; sizeBytes: number },
-  mimeType: string,
+  { key, scope, file, mimeType }: NewObject,
 ): Promise<void> {
   const dueAt = new Date(deps.clock.now().getTime() + ABANDONED_MS);
-  await deps.db.query({
+  const noted = await deps.db.query({
     name: 'media-trash-ahead',
-    text: 'INSERT INTO media_trash (storage_key, due_at) VALUES ($1, $2)',
-    values: [storageKey, dueAt],
+    text: `INSERT INTO media_trash (storage_key, due_at)
+           SELECT $1, $2 FROM instances WHERE id = $3 AND company_id = $4 FOR KEY SHARE`,
+    values: [key, dueAt, scope.instanceId, scope.companyId],
   });
+  if (noted.rowCount === 0) throw instanceGone();
   try {
-    await deps.storage.put(storageKey, file, { mimeType });
+    await deps.storage.put(key, file, { mimeType });
   } catch (cause) {
-    await discardObject(deps, storageKey);
+    await discardObject(deps, key);
     throw apiError('INTERNAL_SERVER_ERROR', { message: 'upload failed', cause });
   }
 }
+
+const instanceGone = () => apiError('NOT_FOUND', { message: 'instance not found' });
 
 /** Never throws: if it cannot be removed now, it is removed with the trash. */
 export async function discardObject(
@@ -161,7 +174,7 @@ async function insertRow(
   if (row?.id === saved.mediaId) return saved;
   await discardObject(deps, storageKey);
   if (!row && !fits) throw storageFull();
-  if (!row) throw apiError('NOT_FOUND', { message: 'instance not found' });
+  if (!row) throw instanceGone();
   return savedOf(row);
 }
 

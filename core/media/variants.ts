@@ -64,8 +64,8 @@ export async function findVariant(
 
 /**
  * Stores a variant with its media; of two processes that made the same concurrently, the first one's is kept.
- * Throws errors of the storage and the database. If the media was removed meanwhile nothing is stored, and the
- * variant is returned as it would have been. Its bytes count like any: {@link MediaUnusable} `media_storage_full`
+ * Throws errors of the storage and the database, ApiError 404 NOT_FOUND when the instance is gone. If the media was
+ * removed meanwhile nothing is stored, and the variant is returned as it would have been. Its bytes count like any: {@link MediaUnusable} `media_storage_full`
  * without room.
  */
 export async function saveVariant(
@@ -78,9 +78,8 @@ export async function saveVariant(
   if (file) await requireRoomFor(media, stored, file);
   const storageKey = file ? `${stored.storageKey}-${variant.name}-${randomUUID()}` : null;
   if (file && storageKey) {
-    await writeObject({ ...media, storage }, storageKey, file, variant.mimeType).finally(() =>
-      rm(file.path, { force: true }),
-    );
+    const object = { key: storageKey, scope: stored, file, mimeType: variant.mimeType };
+    await writeObject({ ...media, storage }, object).finally(() => rm(file.path, { force: true }));
   }
   const inserted = await media.db.query<{ fits: boolean; made: boolean | null }>({
     name: 'media-insert-variant',

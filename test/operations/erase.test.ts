@@ -219,11 +219,15 @@ describe('the data of one company', () => {
     return { companyId, key: rows[0]!.key };
   }
 
-  async function saveFile(companyId: number, instanceId: string): Promise<string> {
+  async function saveFile(
+    companyId: number,
+    instanceId: string,
+    storage = sending.api.media.storage!,
+  ): Promise<string> {
     const { media } = sending.api;
     const file = await media.spool.write(Readable.from([Buffer.from('a file')]));
     const saved = await saveMedia(
-      { ...media, storage: media.storage! },
+      { ...media, storage },
       {
         scope: { companyId, instanceId },
         origin: 'uploads',
@@ -356,6 +360,27 @@ describe('the data of one company', () => {
     assert.deepEqual([done.rowsLeft, done.objectsLeft, done.uploads], [{}, [], 1]);
     const { rowCount } = await db.query('DELETE FROM media_trash WHERE storage_key = $1', [ahead]);
     assert.equal(rowCount, 1);
+  });
+
+  it('whose upload ends after the erasure has nothing of it written to the storage', async () => {
+    const { db } = sending.api.parts;
+    const { companyId } = await seedCompany(db);
+    const instanceId = await seedInstance(db, companyId, { state: 'CREATED' });
+    await eraseAgain(companyId);
+    const written: string[] = [];
+    const storage = sending.api.media.storage!;
+    const put: typeof storage.put = (key, ...rest) => {
+      written.push(key);
+      return storage.put(key, ...rest);
+    };
+    await assert.rejects(saveFile(companyId, instanceId, { ...storage, put }), {
+      message: 'instance not found',
+    });
+    assert.deepEqual(written, []);
+    const { rowCount } = await db.query('SELECT FROM media_trash WHERE starts_with(storage_key, $1)', [
+      `${companyId}/`,
+    ]);
+    assert.equal(rowCount, 0);
   });
 
   it('is not erased of the platform, or twice', async () => {
