@@ -31,6 +31,7 @@ import { openWorkerMedia } from './media/open-worker-media.ts';
 import { createNetworkDrivers, pacingMinMsOf, typingMaxMsOf } from './network-driver.ts';
 import { type Membership, newWorkerTag, startMembership } from './ownership/membership.ts';
 import { createPurgeJob } from './purge/purge-job.ts';
+import { createArchiveJob } from './retention/archive-job.ts';
 import { createRetentionJob } from './retention/retention-job.ts';
 import { showBacklog } from './show-backlog.ts';
 import { HELD_WITH_SLOW_MAX } from './webhooks/claim-state.ts';
@@ -240,6 +241,7 @@ function startJobs(shared: Parts, media: OpenedMedia): void {
     retention: createRetentionJob(parts),
     purge: createPurgeJob(parts),
     'media retention': createMediaRetentionJob({ ...parts, media }),
+    'message retention': createArchiveJob({ ...parts, media }),
   })) {
     job.start();
     parts.shutdown.add(name, () => job.stop());

@@ -34,7 +34,7 @@ export async function removeExpired({ db, clock, signal }: RemoveDeps): Promise<
   return removed;
 }
 
-/** Deletes the media of instances that are gone. Answers how many rows went. */
+/** Deletes the media and the archives of instances that are gone. Answers how many rows of media went. */
 export async function removeOrphans({ db, signal }: Omit<RemoveDeps, 'clock'>): Promise<number> {
   const orphans = await db.query<{ instance_id: string }>('SELECT instance_id FROM media_orphans LIMIT 100');
   let removed = 0;
@@ -48,6 +48,7 @@ export async function removeOrphans({ db, signal }: Omit<RemoveDeps, 'clock'>): 
       removed += gone.rowCount ?? 0;
       if ((gone.rowCount ?? 0) < BATCH) break;
     }
+    await db.query('DELETE FROM message_archives WHERE instance_id = $1', [instance_id]);
     await db.query('DELETE FROM media_orphans WHERE instance_id = $1', [instance_id]);
   }
   return removed;

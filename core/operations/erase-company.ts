@@ -9,7 +9,7 @@ import { DAY_MS } from '../platform/durations.ts';
 import type { Log } from '../platform/process/log.ts';
 import { StartError } from '../platform/run-main.ts';
 import { type Storage, StorageMissing } from '../platform/storage/storage.ts';
-import { storedMedia } from './export-company.ts';
+import { storedObjects } from './export-company.ts';
 import { rowsLeft } from './tenant-tables.ts';
 
 export interface EraseDeps {
@@ -76,7 +76,7 @@ export async function eraseCompany(deps: EraseDeps, companyId: number): Promise<
   let left: Record<string, number> = {};
   let noted: NotedObject[] = [];
   for (let round = 1; round <= ROUNDS; round += 1) {
-    for (const { key } of await storedMedia(db, companyId)) keys.add(key);
+    for (const { key } of await storedObjects(db, companyId)) keys.add(key);
     await purgeCompany({ db }, companyId);
     await deps.purgeBilling();
     await removeObjects(deps, companyId, keys);

@@ -33,7 +33,7 @@ const FETCH = 1_000;
 
 /**
  * Writes everything that is kept of a company into an empty folder: a file of JSON lines for each table with rows of it, all of one
- * moment, and the stored media. Secrets are left out: sealed values, hashes and digests, which are bytes. Throws StartError when there is
+ * moment, and the stored media and archives. Secrets are left out: sealed values, hashes and digests, which are bytes. Throws StartError when there is
  * no such company or the folder is not empty.
  */
 export async function exportCompany(
@@ -62,12 +62,12 @@ export async function exportCompany(
       const file = await exportTable(sql, table, { companyId, into });
       if (file) manifest.files.push(file);
     }
-    keys.push(...(await storedMedia(sql, companyId)));
+    keys.push(...(await storedObjects(sql, companyId)));
   });
   for (const { id, key } of keys) {
     const file = deps.storage && (await exportObject(deps.storage, { id, key, into }));
     if (file) manifest.files.push(file);
-    else if (deps.storage && !(await isStillKept(deps.db, id))) manifest.removedMedia.push(id);
+    else if (deps.storage && !(await isStillKept(deps.db, companyId, id))) manifest.removedMedia.push(id);
     else manifest.missingMedia.push(id);
   }
   await writeFile(path.join(into, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`, {
@@ -76,25 +76,24 @@ export async function exportCompany(
   return manifest;
 }
 
-/** Everything of a company in the storage: media, and the forms that were made of it. */
-export async function storedMedia(sql: Sql, companyId: number): Promise<{ id: string; key: string }[]> {
+/** Named as in an export. */
+const OBJECTS = `
+  SELECT id::text AS name, storage_key FROM media WHERE company_id = $1
+  UNION ALL SELECT media_id || '.' || variant, storage_key FROM media_variants
+  WHERE company_id = $1 AND storage_key IS NOT NULL
+  UNION ALL SELECT id || '.ndjson.gz', storage_key FROM message_archives WHERE company_id = $1`;
+
+/** Everything of a company in the storage: media, the forms that were made of it, and archives of messages. */
+export async function storedObjects(sql: Sql, companyId: number): Promise<{ id: string; key: string }[]> {
   const { rows } = await sql.query<{ id: string; key: string }>(
-    `SELECT id::text, storage_key AS key FROM media WHERE company_id = $1
-     UNION ALL SELECT media_id || '.' || variant, storage_key FROM media_variants
-     WHERE company_id = $1 AND storage_key IS NOT NULL
-     ORDER BY id`,
+    `SELECT name AS id, storage_key AS key FROM (${OBJECTS}) AS stored ORDER BY name`,
     [companyId],
   );
   return rows;
 }
 
-async function isStillKept(sql: Sql, id: string): Promise<boolean> {
-  const [mediaId, variant = null] = id.split('.');
-  const { rowCount } = await sql.query(
-    `SELECT FROM media WHERE id = $1 AND ($2::text IS NULL OR EXISTS (
-       SELECT FROM media_variants v WHERE v.media_id = media.id AND v.variant = $2))`,
-    [mediaId, variant],
-  );
+async function isStillKept(sql: Sql, companyId: number, id: string): Promise<boolean> {
+  const { rowCount } = await sql.query(`SELECT FROM (${OBJECTS}) AS stored WHERE name = $2`, [companyId, id]);
   return rowCount !== 0;
 }
 

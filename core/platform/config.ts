@@ -191,11 +191,11 @@ export const configSchema = z.object({
   S3_SECRET_ACCESS_KEY: z.string().min(1).optional(),
   S3_SERVER_SIDE_ENCRYPTION: z.enum(['AES256', 'aws:kms']).optional(),
   MEDIA_RETENTION_DAYS: days.default(MEDIA_RETENTION_DAYS),
-  /** Memory for uploads and other media bodies, in each process. */
+  /** Shorter than a network may hold a message back, one would be taken for new when it comes again. */
+  MESSAGE_RETENTION_DAYS: days.min(30).optional(),
+  MESSAGE_ARCHIVE: flag.default(true),
   MEDIA_MEMORY_MB: positive.default(128),
-  /** Disk space for incoming media, in each process. */
   MEDIA_SPOOL_MB: positive.default(8192),
-  /** `host:port`, comma-separated: private servers that media may be fetched from all the same. */
   MEDIA_PRIVATE_HOSTS: listOf(isHostAndPort, 'host:port').transform((hosts) =>
     hosts.map((host) => host.toLowerCase()),
   ),

@@ -158,6 +158,12 @@ export const settingGroups = {
       meaning: 'another server that speaks the API of Google Cloud Storage, used without credentials',
     },
     MEDIA_RETENTION_DAYS: { meaning: 'days that stored media are kept' },
+    MESSAGE_RETENTION_DAYS: {
+      meaning:
+        'days that messages are kept at least, 30 or more; they go by whole months. A plan may say otherwise',
+      unset: 'for ever',
+    },
+    MESSAGE_ARCHIVE: { meaning: 'whether messages are written to the storage before they go' },
     MEDIA_MEMORY_MB: { meaning: 'memory for media bodies in each process, in MB' },
     MEDIA_SPOOL_MB: { meaning: 'disk space for incoming media in each process, in MB' },
     MEDIA_PRIVATE_HOSTS: {

@@ -27,7 +27,8 @@ after(() => billing.close());
 
 const limitsOf = async (companyId: number) => {
   const { rows } = await billing.parts.db.query<Record<string, number | Date | null>>(
-    `SELECT max_instances, max_users, max_webhooks, requests_per_minute, storage_mb, billing_suspended_at FROM companies WHERE id = $1`,
+    `SELECT max_instances, max_users, max_webhooks, requests_per_minute, storage_mb, message_retention_days,
+       billing_suspended_at FROM companies WHERE id = $1`,
     [companyId],
   );
   return rows[0]!;
@@ -55,6 +56,7 @@ describe('the limits of a plan', () => {
       max_webhooks: 50,
       requests_per_minute: 1200,
       storage_mb: 51_200,
+      message_retention_days: null,
       billing_suspended_at: null,
     });
     const path = `/v1/billing/subscriptions/${made.body.id}`;

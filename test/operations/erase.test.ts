@@ -10,7 +10,7 @@ import { companiesToPurge, purgeCompany } from '@posthorn/core/accounts/company/
 import { purgeCompanies } from '@posthorn/core/billing/purge-companies.ts';
 import { saveMedia } from '@posthorn/core/media/save-media.ts';
 import { eraseCompany } from '@posthorn/core/operations/erase-company.ts';
-import { exportCompany, storedMedia } from '@posthorn/core/operations/export-company.ts';
+import { exportCompany, storedObjects } from '@posthorn/core/operations/export-company.ts';
 import { rowsLeft, tenantTables } from '@posthorn/core/operations/tenant-tables.ts';
 import { waitFor } from '@posthorn/test/support/process.ts';
 import { seedCompany, seedInstance } from '@posthorn/test/support/seed.ts';
@@ -97,7 +97,7 @@ describe('the data of one company', () => {
     }
     assert.match(readFileSync(path.join(into, 'messages.ndjson'), 'utf8'), /to be exported/);
     const media = readdirSync(path.join(into, 'media'));
-    assert.equal(media.length, (await storedMedia(sending.api.parts.db, companyId)).length);
+    assert.equal(media.length, (await storedObjects(sending.api.parts.db, companyId)).length);
     assert.ok(media.some((name) => readFileSync(path.join(into, 'media', name)).equals(picture)));
   });
 
@@ -141,7 +141,7 @@ describe('the data of one company', () => {
       ]);
       return rows[0]?.state === 'CONNECTED';
     }, 60_000);
-    const keys = (await storedMedia(db, companyId)).map(({ key }) => key);
+    const keys = (await storedObjects(db, companyId)).map(({ key }) => key);
     assert.ok(keys.length > 0);
     const statuses = { own: new Set<number>(), others: new Set<number>() };
     let accepted = 0;

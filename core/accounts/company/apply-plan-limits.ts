@@ -19,6 +19,8 @@ export interface EntitlementUpdate {
     requests_per_minute: number;
     /** Absent in updates that were written before it existed. */
     storage_mb?: number;
+    /** Null, or absent: as the settings say. */
+    message_retention_days?: number | null;
   } | null;
   suspended: boolean;
 }
@@ -39,7 +41,7 @@ export async function applyPlanLimits(
       `WITH before AS (SELECT id, billing_suspended_at FROM companies WHERE id = $1 FOR NO KEY UPDATE)
        UPDATE companies
        SET billing_version = $2, max_instances = $3, max_users = $4, max_webhooks = $5, requests_per_minute = $6,
-           storage_mb = $9,
+           storage_mb = $9, message_retention_days = $10,
            billing_suspended_at = CASE WHEN $7 THEN coalesce(before.billing_suspended_at, $8::timestamptz) END,
            updated_at = $8
        FROM before
@@ -55,6 +57,7 @@ export async function applyPlanLimits(
         update.suspended,
         now,
         limits?.storage_mb ?? null,
+        limits?.message_retention_days ?? null,
       ],
     );
     if (!rows[0]) return false;

@@ -13,6 +13,8 @@ export interface PlanLimits {
   requests_per_minute: number;
   /** Media kept, in units of 1024 x 1024 bytes. */
   storage_mb: number;
+  /** Null: as the settings of messaging say. */
+  message_retention_days: number | null;
 }
 
 /**
@@ -75,7 +77,7 @@ async function limitsOf(sql: Sql, subscriptionId: number): Promise<PlanLimits> {
             plan.max_users + coalesce(sum(item.quantity * addon.adds_users), 0)::int AS max_users,
             plan.max_webhooks + coalesce(sum(item.quantity * addon.adds_webhooks), 0)::int AS max_webhooks,
             plan.requests_per_minute + coalesce(sum(item.quantity * addon.adds_requests), 0)::int AS requests_per_minute,
-            plan.storage_mb
+            plan.storage_mb, plan.message_retention_days
      FROM billing.subscriptions subscription
      JOIN billing.plans plan ON plan.code = subscription.plan_code
      LEFT JOIN billing.subscription_items item

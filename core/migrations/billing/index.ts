@@ -1,4 +1,5 @@
 import { Baseline } from './0001-baseline.ts';
+import { MessageRetention } from './0002-message-retention.ts';
 
 /** Every migration of the billing schema, oldest first. A landed one is never edited. */
-export const billingMigrations = [Baseline];
+export const billingMigrations = [Baseline, MessageRetention];

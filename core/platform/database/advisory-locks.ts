@@ -9,6 +9,7 @@ export const ADVISORY_LOCKS = {
   purge: 7_071_004,
   mediaRetention: 7_071_006,
   scheduledClaims: 7_071_007,
+  messageRetention: 7_071_008,
   acceptOrder: 7101,
   deviceState: 7102,
   playground: 7103,

@@ -1,0 +1,232 @@
+import { randomUUID } from 'node:crypto';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { discardObject, writeObject } from '../media/save-media.ts';
+import type { Spool } from '../media/spool.ts';
+import { objectsOf } from '../media/storage-key.ts';
+import type { Db } from '../platform/database/db.ts';
+import { oneRow } from '../platform/database/one-row.ts';
+import { fittingSql } from '../platform/database/paging.ts';
+import { DAY_MS } from '../platform/durations.ts';
+import { firstIdAt, timeOfId } from '../platform/ids.ts';
+import type { Clock } from '../platform/process/clock.ts';
+import type { Storage } from '../platform/storage/storage.ts';
+import { type MessageRow, viewMessages } from './find-message.ts';
+
+export interface ArchiveDeps {
+  db: Db;
+  clock: Clock;
+  spool: Spool;
+  /** Null: messages go without an archive. */
+  storage: Storage | null;
+  /** Days that messages are kept where the plan says nothing; null: for ever. */
+  retentionDays: number | null;
+  /** An instance whose messages go by a rule of their own. */
+  exceptInstanceId: string;
+  signal: AbortSignal;
+}
+
+export interface Removed {
+  messages: number;
+  archives: number;
+}
+
+/** A file ends after so many messages or bytes, before compression; a look reads so many. */
+const FILE_MESSAGES = 20_000;
+const FILE_BYTES = 64_000_000;
+const PAGE_ROWS = 1_000;
+const PAGE_BYTES = 8_000_000;
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * Removes the messages past their retention, in whole months (UTC): a month goes when its last day is past. Those of an
+ * instance are written to the storage first, as gzipped lines of JSON in the shape in which the API shows a message;
+ * those of an instance that was deleted just go. A message with unfinished work stays, and one that changes meanwhile
+ * goes with a later round. A process that dies loses nothing and leaves no file behind for good. Throws errors of the
+ * storage and the database.
+ */
+export async function archiveMessages(deps: ArchiveDeps): Promise<Removed> {
+  const { db, clock, signal } = deps;
+  const removed: Removed = { messages: 0, archives: 0 };
+  let owner: Owner | undefined;
+  for (;;) {
+    const next = await db.query<Owner>({
+      ...NEXT_INSTANCE,
+      values: [owner?.instanceId ?? FIRST_ID, deps.retentionDays],
+    });
+    owner = next.rows[0];
+    if (!owner || signal.aborted) return removed;
+    if (owner.days === null || owner.instanceId === deps.exceptInstanceId) continue;
+    const before = firstIdAt(startOfMonth(new Date(clock.now().getTime() - owner.days * DAY_MS)));
+    let after = FIRST_ID;
+    while (!signal.aborted) {
+      const taken = await removeSome(deps, owner, { after, before }, removed);
+      if (taken === null) break;
+      after = taken;
+    }
+  }
+}
+
+interface Owner {
+  instanceId: string;
+  companyId: number;
+  days: number | null;
+  /** False: the instance was deleted. */
+  isThere: boolean;
+}
+
+/** A message as it was read; it is removed only if it is still of this version. */
+type Past = MessageRow & { version: string };
+
+interface Range {
+  after: string;
+  before: string;
+}
+
+/** Removes what fits into one file; gives the last id that it read, null when nothing was left. */
+async function removeSome(
+  deps: ArchiveDeps,
+  owner: Owner,
+  range: Range,
+  removed: Removed,
+): Promise<string | null> {
+  const taken: { id: string; version: string }[] = [];
+  const pages = readPages(deps.db, owner, range, taken);
+  const first = await pages.next();
+  if (first.done) return null;
+  async function* all() {
+    yield first.value as Past[];
+    yield* pages;
+  }
+  if (owner.isThere && deps.storage)
+    removed.archives += await removeToFile({ ...deps, storage: deps.storage }, owner, { all: all(), taken });
+  else {
+    for await (const _ of all());
+    await deps.db.query({ ...REMOVE, values: removalOf(owner, taken) });
+  }
+  removed.messages += taken.length;
+  return taken.at(-1)!.id;
+}
+
+async function* readPages(
+  db: Db,
+  { instanceId }: Owner,
+  { after, before }: Range,
+  taken: { id: string; version: string }[],
+): AsyncGenerator<Past[], void> {
+  let bytes = 0;
+  while (taken.length < FILE_MESSAGES && bytes < FILE_BYTES) {
+    const { rows } = await db.query<Past & { bytes: number }>({
+      ...PAGE,
+      values: [instanceId, before, taken.at(-1)?.id ?? after, PAGE_ROWS, PAGE_BYTES],
+    });
+    if (rows.length === 0) return;
+    for (const { id, version } of rows) taken.push({ id, version });
+    bytes += rows.at(-1)!.bytes;
+    yield rows;
+  }
+}
+
+/** Gives the number of files that were written. */
+async function removeToFile(
+  deps: ArchiveDeps & { storage: Storage },
+  owner: Owner,
+  { all, taken }: { all: AsyncIterable<Past[]>; taken: readonly { id: string; version: string }[] },
+): Promise<number> {
+  const { db, clock, spool } = deps;
+  const file = await spool.write(zip(linesOf(db, all)), { maxBytes: Number.MAX_SAFE_INTEGER });
+  try {
+    const id = randomUUID();
+    const key = `${objectsOf(owner.companyId)}archive/${owner.instanceId}/${id}`;
+    await writeObject(deps, { key, scope: owner, file, mimeType: 'application/gzip' });
+    // When it fails its answer may be all that was lost, and the file holds the messages: its note decides.
+    const { rows } = await db.query<{ isKept: boolean }>({
+      ...ARCHIVE,
+      values: [
+        ...removalOf(owner, taken),
+        id,
+        new Date(timeOfId(taken[0]!.id)),
+        new Date(timeOfId(taken.at(-1)!.id)),
+        taken.length,
+        file.sizeBytes,
+        key,
+        clock.now(),
+      ],
+    });
+    if (oneRow(rows).isKept) return 1;
+    await discardObject(deps, key);
+    return 0;
+  } finally {
+    await file.discard();
+  }
+}
+
+async function* linesOf(db: Db, pages: AsyncIterable<Past[]>): AsyncGenerator<string> {
+  for await (const rows of pages)
+    yield (await viewMessages(db, rows)).map((message) => `${JSON.stringify(message)}\n`).join('');
+}
+
+async function* zip(lines: AsyncIterable<string>): AsyncGenerator<Buffer> {
+  const zipped = createGzip();
+  const zipping = pipeline(lines, zipped);
+  // Whoever reads is told of its failure.
+  zipping.catch(() => undefined);
+  yield* zipped;
+  await zipping;
+}
+
+function startOfMonth(time: Date): Date {
+  return new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth(), 1));
+}
+
+function removalOf({ instanceId }: Owner, taken: readonly { id: string; version: string }[]): unknown[] {
+  return [taken.map(({ id }) => id), taken.map(({ version }) => version), instanceId];
+}
+
+/** From one instance to the next by the index, also of those that are deleted. */
+const NEXT_INSTANCE = {
+  name: 'archive-next-instance',
+  text: `
+SELECT m.instance_id AS "instanceId", m.company_id AS "companyId", i.id IS NOT NULL AS "isThere",
+       coalesce(c.message_retention_days, $2::integer) AS days
+FROM (SELECT instance_id, company_id FROM messages WHERE instance_id > $1 ORDER BY instance_id LIMIT 1) AS m
+LEFT JOIN instances i ON i.id = m.instance_id
+LEFT JOIN companies c ON c.id = m.company_id`,
+};
+
+/** A send, a change or a receipt that is still to go out needs its message. */
+const NO_WORK =
+  'NOT EXISTS (SELECT FROM outbox o WHERE o.instance_id = m.instance_id AND o.message_id = m.id)';
+
+const PAGE = {
+  name: 'archive-page',
+  text: `
+WITH RECURSIVE past AS MATERIALIZED (
+  SELECT array_agg(id ORDER BY id) AS ids FROM (
+    SELECT id FROM messages m WHERE instance_id = $1 AND id < $2 AND id > $3 AND ${NO_WORK} ORDER BY id LIMIT $4
+  ) AS page
+), ${fittingSql({ table: 'messages', column: 'content', ids: '(SELECT ids FROM past)', maxBytes: '$5::bigint' })}
+SELECT m.*, m.xmin::text AS version, f.bytes FROM fitting f JOIN messages m ON m.id = f.id ORDER BY f.nth`,
+};
+
+const GONE = `gone AS (
+  DELETE FROM messages m USING unnest($1::uuid[], $2::text[]) AS taken (id, version)
+  WHERE m.id = taken.id AND m.xmin::text = taken.version AND m.instance_id = $3 AND ${NO_WORK}
+  RETURNING m.id
+)`;
+
+const REMOVE = { name: 'archive-remove', text: `WITH ${GONE} SELECT count(*) FROM gone` };
+
+const ARCHIVE = {
+  name: 'archive-store',
+  text: `
+WITH ${GONE}, kept AS (
+  INSERT INTO message_archives (id, company_id, instance_id, first_at, last_at, messages, size_bytes, storage_key, created_at)
+  SELECT $4, i.company_id, i.id, $5, $6, $7, $8, $9, $10
+  FROM (SELECT id, company_id FROM instances WHERE id = $3 FOR KEY SHARE) AS i WHERE EXISTS (SELECT FROM gone)
+  RETURNING id
+), written AS (
+  DELETE FROM media_trash WHERE storage_key = $9 AND EXISTS (SELECT FROM kept)
+)
+SELECT EXISTS (SELECT FROM kept) AS "isKept"`,
+};
