@@ -167,8 +167,9 @@ async function insertRow(
     fits = made?.fits ?? true;
     row = made?.id ? (made as Row) : await findTwin(deps.db, media);
   } catch (cause) {
-    await discardObject(deps, storageKey);
+    // The row may be there, and only the answer lost. If it is not, the note ahead removes the object in a day.
     if (isUnavailable(cause)) throw cause;
+    await discardObject(deps, storageKey);
     throw apiError('INTERNAL_SERVER_ERROR', { message: 'failed to save media record', cause });
   }
   if (row?.id === saved.mediaId) return saved;

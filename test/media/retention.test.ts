@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { createInboundStore } from '@posthorn/core/media/inbound-store.ts';
 import { MediaUnusable } from '@posthorn/core/media/media-port.ts';
@@ -200,6 +201,25 @@ function inbound(key: string, bytes: Buffer, more: Partial<{ mimeType: string; f
 describe('received media', () => {
   const store = () =>
     createInboundStore({ ...media.media, storage: media.media.storage! }, { silenceMs: 5_000 });
+
+  test('is whole when the answer of the database was lost and the message comes again', async () => {
+    const { db } = media.parts;
+    const query = (async (...args: Parameters<typeof db.query>) => {
+      const answer = await db.query(...args);
+      const [config] = args as unknown as [{ name?: string }];
+      if (config.name === 'media-insert') throw new Error('Connection terminated unexpectedly');
+      return answer;
+    }) as typeof db.query;
+    const cut = createInboundStore(
+      { ...media.media, db: { ...db, query }, storage: media.media.storage! },
+      { silenceMs: 5_000 },
+    );
+    const bytes = await jpeg({ width: 91 });
+    await assert.rejects(cut.store(scope, inbound('3EB0AC', bytes)), /Connection terminated/);
+    const { mediaId } = await store().store(scope, inbound('3EB0AC', bytes));
+    const [key] = await keysOf(mediaId);
+    assert.deepEqual(await buffer(await media.media.storage!.open(key!)), bytes);
+  });
 
   test('is stored once for a message, however often and at the same time it comes', async () => {
     const bytes = await jpeg({ width: 90 });
