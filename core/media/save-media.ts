@@ -107,7 +107,8 @@ export async function writeObject(
   try {
     await deps.storage.put(key, file, { mimeType });
   } catch (cause) {
-    await discardObject(deps, key);
+    // A storage that failed to answer may store it yet: the note stays, and removes it again in a day.
+    await deps.storage.remove(key).catch(() => undefined);
     throw apiError('INTERNAL_SERVER_ERROR', { message: 'upload failed', cause });
   }
 }

@@ -202,6 +202,31 @@ describe('received media', () => {
   const store = () =>
     createInboundStore({ ...media.media, storage: media.media.storage! }, { silenceMs: 5_000 });
 
+  test('that the storage stores after it failed leaves it within a day', async () => {
+    const storage = media.media.storage!;
+    const late = Promise.withResolvers<string>();
+    const slow = createInboundStore(
+      {
+        ...media.media,
+        storage: {
+          ...storage,
+          put: async (key) => {
+            late.resolve(key);
+            throw new StorageError('timed out');
+          },
+        },
+      },
+      { silenceMs: 5_000 },
+    );
+    await assert.rejects(slow.store(scope, inbound('3EB0AD', await png())));
+    const key = await late.promise;
+    const file = await media.media.spool.write(Readable.from([Buffer.from('stored after all')]));
+    await storage.put(key, file, { mimeType: 'image/png' });
+    media.parts.clock.advance(DAY_MS + 1_000);
+    await job().runOnce();
+    await assert.rejects(storage.open(key), { name: 'StorageMissing' });
+  });
+
   test('is whole when the answer of the database was lost and the message comes again', async () => {
     const { db } = media.parts;
     const query = (async (...args: Parameters<typeof db.query>) => {
