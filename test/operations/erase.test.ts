@@ -275,6 +275,28 @@ describe('the data of one company', () => {
     assert.deepEqual([deleted.missingMedia.length, deleted.removedMedia.length], [0, 1]);
   });
 
+  it('is exported and erased with its archives of messages', async () => {
+    const { db } = sending.api.parts;
+    const { storage, spool } = sending.api.media;
+    const { companyId } = await storeFile();
+    const id = randomUUID();
+    const key = `${companyId}/archive/${randomUUID()}/${id}`;
+    const file = await spool.write(Readable.from([Buffer.from('lines')]));
+    await storage!.put(key, file, { mimeType: 'application/gzip' });
+    await db.query(
+      `INSERT INTO message_archives (id, company_id, instance_id, first_at, last_at, messages, size_bytes, storage_key, created_at)
+       VALUES ($1, $2, gen_random_uuid(), now(), now(), 1, 5, $3, now())`,
+      [id, companyId, key],
+    );
+    const into = path.join(work, 'archives');
+    const manifest = await exportCompany({ db, storage, now: new Date() }, { companyId, into });
+    assert.deepEqual(manifest.missingMedia, []);
+    assert.equal(readFileSync(path.join(into, 'media', `${id}.ndjson.gz`), 'utf8'), 'lines');
+    const done = await eraseAgain(companyId);
+    assert.deepEqual([done.objects, done.rowsLeft, done.objectsLeft], [2, {}, []]);
+    await assert.rejects(storage!.open(key), { name: 'StorageMissing' });
+  });
+
   it('whose erasure was interrupted is erased by the next one, its files too, whatever is gone already', async () => {
     const { db } = sending.api.parts;
     const storage = sending.api.media.storage!;
