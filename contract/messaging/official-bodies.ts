@@ -66,7 +66,7 @@ export const sendListBody = z
   .object({
     ...interactive,
     sections: boundedArray(listSection, { min: 1, tooFew: 'at least 1 section', max: LIST_ROWS_MAX }).meta({
-      description: `With ${LIST_ROWS_MAX} rows in all of them together`,
+      description: `At most ${LIST_ROWS_MAX} rows in all of them together`,
     }),
   })
   .superRefine(({ sections }, context) => {

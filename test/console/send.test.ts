@@ -25,6 +25,14 @@ describe('the form to send', () => {
 
     const preview = page.getByRole('region', { name: 'As a phone shows it' });
     assert.match(await preview.ariaSnapshot(), /Your message shows here/);
+    await kinds.selectOption('Send a list to choose from');
+    const row = page.getByRole('group', { name: 'Section 1' }).getByRole('group', { name: 'Row 1' });
+    await row.getByRole('textbox', { name: 'Id' }).fill('tomorrow');
+    await row.getByRole('textbox', { name: 'Title' }).fill('Tomorrow');
+    const list = await page.getByRole('region', { name: 'curl' }).innerText();
+    const { sections } = JSON.parse(/-d '([^']+)'/.exec(list)?.[1] ?? '');
+    assert.deepEqual(sections, [{ rows: [{ id: 'tomorrow', title: 'Tomorrow' }] }]);
+
     await kinds.selectOption('Send a poll');
     await page.getByRole('textbox', { name: 'To' }).fill(TO);
     await page.getByRole('textbox', { name: 'Question' }).fill('Which <b>bread</b>?');
@@ -71,11 +79,11 @@ describe('the form to send', () => {
     await page.getByLabel('Send at').fill('2027-01-31T12:00');
     await page.getByRole('button', { name: 'Schedule the send' }).click();
     await page.getByRole('link', { name: 'Open the scheduled messages' }).click();
-    const row = page.locator('tbody tr', { hasText: TO });
-    await row.getByText('Scheduled').waitFor();
+    const scheduled = page.locator('tbody tr', { hasText: TO });
+    await scheduled.getByText('Scheduled').waitFor();
     assert.deepEqual(await findBarriers(page), []);
-    await row.getByRole('button', { name: 'Cancel' }).click();
-    await row.getByText('Cancelled').waitFor();
+    await scheduled.getByRole('button', { name: 'Cancel' }).click();
+    await scheduled.getByText('Cancelled').waitFor();
     await page.getByRole('tab', { name: 'Queue' }).click();
     await page.getByText('The queue is empty').waitFor();
     await page.goto(`${server.url}/console/messages?show=queue`);

@@ -2,7 +2,7 @@ import { Button, Fieldset, Group, Stack, Text, Textarea, TextInput } from '@mant
 import { useTranslation } from 'react-i18next';
 import type { FieldSchema } from '../../api/use-send-kinds.ts';
 import type { FieldProps } from './field-props.ts';
-import { labelOf } from './fields.ts';
+import { labelOf, type Values } from './fields.ts';
 
 /** A list: texts one a line, and what has fields of its own as a group each. */
 export function ListField(props: FieldProps) {
@@ -12,7 +12,7 @@ export function ListField(props: FieldProps) {
     return (
       <Groups
         {...props}
-        items={items as Record<string, string>[]}
+        items={items as Values[]}
         fields={Object.entries(schema.items.properties ?? {})}
         needed={schema.items.required ?? []}
       />
@@ -56,16 +56,16 @@ function Lines(props: {
 function Groups(props: {
   name: string;
   schema: FieldSchema;
-  items: readonly Record<string, string>[];
+  items: readonly Values[];
   fields: [name: string, schema: FieldSchema][];
   needed: readonly string[];
-  onChange: (items: Record<string, string>[]) => void;
+  onChange: (items: Values[]) => void;
 }) {
   const { t } = useTranslation();
   const { name, schema, items, fields, needed, onChange } = props;
   const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema;
   const shown = items.length < minItems ? [...items, ...Array(minItems - items.length).fill({})] : items;
-  const change = (at: number, field: string, value: string) =>
+  const change = (at: number, field: string, value: unknown) =>
     onChange(shown.map((item, index) => (index === at ? { ...item, [field]: value } : item)));
   return (
     <Stack gap="xs" maw={560}>
@@ -79,17 +79,16 @@ function Groups(props: {
       )}
       {shown.map((item, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the groups have nothing but their place
-        <Fieldset key={at} legend={`${labelOf(name)} ${at + 1}`}>
+        <Fieldset key={at} legend={`${labelOf(name.replace(/s$/, ''))} ${at + 1}`}>
           <Stack gap="xs">
-            {fields.map(([field, { description, maxLength }]) => (
-              <TextInput
+            {fields.map(([field, of]) => (
+              <FieldOfGroup
                 key={field}
-                label={labelOf(field)}
-                description={description}
+                name={field}
+                schema={of}
                 required={needed.includes(field)}
-                maxLength={maxLength}
-                value={item[field] ?? ''}
-                onChange={(event) => change(at, field, event.target.value)}
+                value={item[field]}
+                onChange={(value) => change(at, field, value)}
               />
             ))}
           </Stack>
@@ -108,5 +107,21 @@ function Groups(props: {
         )}
       </Group>
     </Stack>
+  );
+}
+
+/** The rows of a section are groups again. */
+function FieldOfGroup(props: FieldProps) {
+  const { name, schema, required, value, onChange } = props;
+  if (schema.type === 'array') return <ListField {...props} />;
+  return (
+    <TextInput
+      label={labelOf(name)}
+      description={schema.description}
+      required={required}
+      maxLength={schema.maxLength}
+      value={typeof value === 'string' ? value : ''}
+      onChange={(event) => onChange(event.target.value || undefined)}
+    />
   );
 }

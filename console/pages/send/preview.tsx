@@ -9,6 +9,7 @@ export function Preview({ values, file }: { values: Values; file: File | null })
   const text = (name: string) => (typeof values[name] === 'string' ? (values[name] as string) : '');
   const list = (name: string) => (Array.isArray(values[name]) ? (values[name] as unknown[]) : []);
   const buttons = list('buttons') as { text?: string }[];
+  const opening = text('button_text') ? [{ text: text('button_text') }] : [];
   const contacts = list('contacts') as { contact_name?: string }[];
   const words = text('text') || text('caption') || text('body_text') || text('question');
   const names = [text('contact_name'), ...contacts.map((one) => one.contact_name ?? ''), text('name')];
@@ -43,8 +44,8 @@ export function Preview({ values, file }: { values: Values; file: File | null })
           </Text>
         ))}
         {text('footer_text') && <Small text={text('footer_text')} />}
-        {buttons.length > 0 && <Divider />}
-        {buttons.map((button, at) => (
+        {buttons.length + opening.length > 0 && <Divider />}
+        {[...buttons, ...opening].map((button, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: two buttons may be equal while one types
           <Button key={at} component="span" variant="subtle" size="compact-sm">
             {button.text || '…'}
