@@ -5,9 +5,9 @@ import { useTranslation } from 'react-i18next';
 /** An id, a secret or a trace id, with a button that copies it. */
 export function CopyText({ label, text }: { label?: string; text: string }) {
   return (
-    <Group gap="xs" wrap="nowrap">
+    <Group gap={6} wrap="nowrap">
       {label && (
-        <Text size="sm" c="dimmed">
+        <Text size="sm" c="dimmed" flex="none">
           {label}
         </Text>
       )}

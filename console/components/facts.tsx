@@ -8,7 +8,7 @@ export function Facts({ facts }: { facts: readonly Fact[] }) {
   return (
     <dl className="facts">
       {facts
-        .filter(([, value]) => value !== null && value !== undefined && value !== '')
+        .filter(([, value]) => value !== null && value !== undefined && value !== false && value !== '')
         .map(([label, value]) => (
           <div key={label}>
             <Text component="dt" size="sm" c="dimmed">

@@ -16,6 +16,15 @@ export function TimeText({ at }: { at: string }) {
   );
 }
 
+const dateFormat = byLanguage(
+  (language) => new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' }),
+);
+
+/** A day of the calendar, the same in every zone: `2026-11-25`. */
+export function dateText(day: string, language: string): string {
+  return dateFormat(language).format(new Date(day));
+}
+
 export function exactTime(at: string, language: string): string {
   return exactFormat(language).format(new Date(at));
 }

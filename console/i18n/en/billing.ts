@@ -44,6 +44,8 @@ export const billing = {
     change: 'Change with the next payment',
     cancel: 'Cancel the subscription',
     cancelText: 'It stays until the end of the period that is paid, and ends then.',
+    addons: 'Add-ons',
+    fromNextPayment: 'charged from the next payment on',
     removeItem: 'Remove',
   },
   charges: {

@@ -46,6 +46,8 @@ export const billing: Translations['billing'] = {
     change: 'Mudar com o próximo pagamento',
     cancel: 'Cancelar a assinatura',
     cancelText: 'Ela fica até o fim do período pago e então termina.',
+    addons: 'Adicionais',
+    fromNextPayment: 'cobrado a partir do próximo pagamento',
     removeItem: 'Remover',
   },
   charges: {

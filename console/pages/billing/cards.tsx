@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/api-error.tsx';
 import { MutationForm } from '../../api/mutation-form.tsx';
 import { Card } from '../../components/card.tsx';
+import { cardName } from './card-name.ts';
 import type { BillingChanges } from './use-billing.ts';
 
 interface CardsProps {
@@ -23,7 +24,7 @@ export function Cards({ cards, profileId, mayPay, changes }: CardsProps) {
       {cards.map(({ id, brand, last4, exp_month: month, exp_year: year, is_default: isDefault }) => (
         <Group key={id} gap="xs">
           <Text size="sm">
-            {brand} …{last4}, {String(month).padStart(2, '0')}/{year}
+            {cardName(brand, last4)}, {String(month).padStart(2, '0')}/{year}
             {isDefault && ` (${t('billing.cards.default')})`}
           </Text>
           {mayPay && !isDefault && (

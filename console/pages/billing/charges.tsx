@@ -6,6 +6,7 @@ import { CopyText } from '../../components/copy-text.tsx';
 import { moneyText } from '../../components/money-text.ts';
 import { RowTable } from '../../components/row-table.tsx';
 import { StateBadge, type Tone } from '../../components/state-badge.tsx';
+import { dateText } from '../../components/time-text.tsx';
 
 const TONES: Readonly<Record<Charge['status'], Tone>> = {
   pending: 'busy',
@@ -43,7 +44,7 @@ export function Charges({ charges }: { charges: readonly Charge[] }) {
         >
           {charges.map((charge) => (
             <Table.Tr key={charge.id} data-charge={charge.status}>
-              <Table.Td>{charge.due_date}</Table.Td>
+              <Table.Td>{dateText(charge.due_date, i18n.language)}</Table.Td>
               <Table.Td>{moneyText(charge.amount_cents, CURRENCY, i18n.language)}</Table.Td>
               <Table.Td>{t(`billing.ways.${charge.billing_type}`)}</Table.Td>
               <Table.Td>
@@ -74,8 +75,10 @@ function ToPay({ charge }: { charge: Charge }) {
           className="qr"
         />
       )}
-      <Stack gap="xs" flex={1} miw={0}>
-        <Text size="sm">{t('billing.charges.pay', { amount, date: charge.due_date })}</Text>
+      <Stack gap="xs" flex="1 1 16rem" miw={0}>
+        <Text size="sm">
+          {t('billing.charges.pay', { amount, date: dateText(charge.due_date, i18n.language) })}
+        </Text>
         {charge.pix_copy_paste && <CopyText label="PIX" text={charge.pix_copy_paste} />}
         {charge.bank_slip_url && /^https?:/.test(charge.bank_slip_url) && (
           <Anchor href={charge.bank_slip_url} target="_blank" rel="noreferrer" underline="always" size="sm">

@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { FormCard } from '../../api/form-card.tsx';
 import { moneyText } from '../../components/money-text.ts';
+import { cardName } from './card-name.ts';
 import { BILLING_TYPES, type BillingChanges, type BillingType, type CatalogOfPlans } from './use-billing.ts';
 
 /** Chooses a plan and what it is paid with. */
@@ -77,7 +78,7 @@ export function Checkout(props: {
           required
           maw={420}
           value={card}
-          data={cards.map(({ id, brand, last4 }) => ({ value: String(id), label: `${brand} ${last4}` }))}
+          data={cards.map(({ id, brand, last4 }) => ({ value: String(id), label: cardName(brand, last4) }))}
           onChange={(event) => setCardId(event.target.value)}
         />
       )}

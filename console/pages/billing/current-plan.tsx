@@ -9,7 +9,6 @@ import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { Facts } from '../../components/facts.tsx';
 import { moneyText } from '../../components/money-text.ts';
 import { StateBadge } from '../../components/state-badge.tsx';
-import { exactTime } from '../../components/time-text.tsx';
 import type { BillingChanges, CatalogOfPlans } from './use-billing.ts';
 
 interface CurrentPlanProps {
@@ -24,7 +23,9 @@ export function CurrentPlan(props: CurrentPlanProps) {
   const { t, i18n } = useTranslation();
   const { subscription, mayPay, changes } = props;
   const { status } = subscription;
-  const isOver = status === 'cancelled' || status === 'expired';
+  const isOver = isEnded(subscription);
+  const day = new Intl.DateTimeFormat(i18n.language, { dateStyle: 'medium' });
+  const dayOf = (at: string) => day.format(new Date(at));
   const error =
     changes.changePlan.error ?? changes.cancel.error ?? changes.addItem.error ?? changes.removeItem.error;
   return (
@@ -36,11 +37,8 @@ export function CurrentPlan(props: CurrentPlanProps) {
         facts={[
           [t('billing.plan.cycle'), t(`billing.cycles.${subscription.plan_cycle}`)],
           [t('billing.plan.way'), t(`billing.ways.${subscription.billing_type}`)],
-          [
-            t('billing.plan.trial'),
-            status === 'trialing' && exactTime(subscription.trial_ends_at, i18n.language),
-          ],
-          [t('billing.plan.until'), exactTime(subscription.current_period_end, i18n.language)],
+          [t('billing.plan.trial'), status === 'trialing' && dayOf(subscription.trial_ends_at)],
+          [t('billing.plan.until'), dayOf(subscription.current_period_end)],
           [t('billing.plan.next'), subscription.next_plan_display_name],
         ]}
       />
@@ -62,6 +60,10 @@ export function CurrentPlan(props: CurrentPlanProps) {
       )}
     </Card>
   );
+}
+
+function isEnded({ status }: Subscription): boolean {
+  return status === 'cancelled' || status === 'expired';
 }
 
 function ChangePlan({ subscription, offered, changes: { changePlan } }: CurrentPlanProps) {
@@ -97,13 +99,18 @@ function Items({ subscription, offered, mayPay, changes }: CurrentPlanProps) {
   const { t, i18n } = useTranslation();
   const { id } = subscription;
   const mine = subscription.items.filter(({ type }) => type === 'addon');
-  const addable = mayPay ? offered.addons : [];
+  const addable = mayPay && !isEnded(subscription) ? offered.addons : [];
+  if (mine.length + addable.length === 0) return null;
   return (
     <Stack gap="xs">
+      <Text size="sm" c="dimmed">
+        {t('billing.plan.addons')}
+      </Text>
       {mine.map((item) => (
         <Group key={item.id} gap="xs">
           <Text size="sm">
             {item.quantity} × {item.display_name}
+            {item.scheduled_for_next_cycle && ` (${t('billing.plan.fromNextPayment')})`}
           </Text>
           {mayPay && (
             <Button
