@@ -13,9 +13,8 @@ export const queue = {
   clear: 'Cancel everything',
   clearText:
     'Every waiting message fails with the reason cancelled. A message that is being sent now still goes out.',
-  waits: 'Waits for',
-  typing: 'being typed',
-  waiting: 'its turn',
+  typing: 'Typing for {{seconds}} s more',
+  waiting: 'Waits for its turn',
   sendAt: 'When',
   statuses: {
     scheduled: 'Scheduled',

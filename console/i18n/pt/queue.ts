@@ -15,9 +15,8 @@ export const queue: Translations['queue'] = {
   clear: 'Cancelar tudo',
   clearText:
     'Toda mensagem que espera falha com o motivo cancelled. A que está sendo enviada agora ainda sai.',
-  waits: 'Espera por',
-  typing: 'sendo digitada',
-  waiting: 'sua vez',
+  typing: 'Digitando por mais {{seconds}} s',
+  waiting: 'Espera a vez',
   sendAt: 'Quando',
   statuses: {
     scheduled: 'Agendada',

@@ -3,6 +3,7 @@ import type { Message } from '@posthorn/sdk/index.ts';
 import { useParams } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { MessageStatusBadge, textOfMessage } from '../../api/message-status.tsx';
+import { personOf } from '../../api/person-of.ts';
 import { Shown } from '../../api/shown.tsx';
 import { BodyText } from '../../components/body-text.tsx';
 import { CopyText } from '../../components/copy-text.tsx';
@@ -71,7 +72,7 @@ function Content({ message }: { message: Message }) {
             [t('messages.type'), message.message_type],
             [t('messages.direction'), t(`messages.directions.${message.direction}`)],
             [t('messages.chat'), <ChatLink key="chat" message={message} />],
-            [t('messages.from'), message.from_jid],
+            [t('messages.from'), message.from_jid && personOf(message.from_jid)],
             [t('messages.networkId'), message.network_id],
             [t('messages.key'), message.idempotency_key],
             [t('common.fields.id'), <CopyText key="id" text={message.message_id} />],

@@ -2,16 +2,15 @@ import { Button, Stack, Table } from '@mantine/core';
 import type { QueueTask } from '@posthorn/sdk/index.ts';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/api-error.tsx';
+import { personOf } from '../../api/person-of.ts';
 import { Shown } from '../../api/shown.tsx';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { TextLink } from '../../components/links.tsx';
 import { TimeText } from '../../components/time-text.tsx';
+import { useSecondsUntil } from '../../components/use-seconds-until.ts';
 import { WindowRows } from '../../components/window-rows.tsx';
 import { useQueue } from './use-queue.ts';
-
-/** A person's chat is known by its phone. */
-const OF_PERSON = /@s\.whatsapp\.net$/;
 
 /** Lists the accepted sends that wait, the next one first. */
 export function QueueList({ instanceId }: { instanceId: string }) {
@@ -35,7 +34,13 @@ export function QueueList({ instanceId }: { instanceId: string }) {
                 />
               </div>
               <WindowRows
-                head={[t('messages.type'), t('messages.chat'), t('queue.waits'), t('messages.when'), '']}
+                head={[
+                  t('messages.type'),
+                  t('messages.chat'),
+                  t('common.fields.state'),
+                  t('messages.when'),
+                  '',
+                ]}
                 rows={tasks}
                 keyOf={({ task_id: id }) => id}
               >
@@ -69,8 +74,8 @@ function TaskCells(props: { task: QueueTask; instanceId: string; onCancel: () =>
           {task.operation}
         </TextLink>
       </Table.Td>
-      <Table.Td className="foreign">{task.chat_jid.replace(OF_PERSON, '')}</Table.Td>
-      <Table.Td>{task.typing_until ? t('queue.typing') : t('queue.waiting')}</Table.Td>
+      <Table.Td className="foreign">{personOf(task.chat_jid)}</Table.Td>
+      <Table.Td>{task.typing_until ? <Typing until={task.typing_until} /> : t('queue.waiting')}</Table.Td>
       <Table.Td>
         <TimeText at={task.created_at} />
       </Table.Td>
@@ -81,4 +86,9 @@ function TaskCells(props: { task: QueueTask; instanceId: string; onCancel: () =>
       </Table.Td>
     </>
   );
+}
+
+function Typing({ until }: { until: string }) {
+  const { t } = useTranslation();
+  return t('queue.typing', { seconds: useSecondsUntil(until) });
 }
