@@ -43,7 +43,7 @@ export function BubbleMenu({ message, act, onQuote, onEdit }: BubbleProps) {
           <Menu.Item onClick={() => onEdit(message)}>{t('chats.actions.edit')}</Menu.Item>
         )}
         {isThere && isOwn && (
-          <Menu.Item color="red" onClick={() => act({ what: 'delete', messageId })}>
+          <Menu.Item c="var(--mantine-color-error)" onClick={() => act({ what: 'delete', messageId })}>
             {t('chats.actions.delete')}
           </Menu.Item>
         )}

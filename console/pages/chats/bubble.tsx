@@ -4,6 +4,7 @@ import { memo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { MediaView } from '../../api/media-view.tsx';
 import { textOfMessage } from '../../api/message-status.tsx';
+import { personOf } from '../../api/person-of.ts';
 import { TimeText } from '../../components/time-text.tsx';
 import { BubbleMenu } from './bubble-menu.tsx';
 import type { BubbleProps } from './bubble-props.ts';
@@ -14,9 +15,15 @@ const SHOWN_CHARS = 4_000;
 export const Bubble = memo(function Bubble(props: BubbleProps) {
   const { message, reactions, quoted } = props;
   const isOwn = message.direction === 'outbound';
+  const isInGroup = message.chat_jid.endsWith('@g.us');
   return (
     <li className="bubble-row" data-own={isOwn} data-message={message.message_id}>
       <Stack gap={4} className="bubble">
+        {isInGroup && !isOwn && message.from_jid && (
+          <Text size="xs" fw={600} className="foreign">
+            {personOf(message.from_jid)}
+          </Text>
+        )}
         {quoted && (
           <Text size="xs" c="dimmed" className="one-line quoted">
             {textOfMessage(quoted) || quoted.message_type}

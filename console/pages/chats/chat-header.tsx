@@ -33,6 +33,8 @@ export function ChatHeader(props: { instanceId: string; chatId: string; show: st
         {isUnread && (
           <Button
             size="compact-sm"
+            variant="default"
+            visibleFrom="sm"
             loading={change.isPending}
             onClick={() => change.mutate({ what: 'read', read: true })}
           >
@@ -49,11 +51,9 @@ export function ChatHeader(props: { instanceId: string; chatId: string; show: st
             <Menu.Item onClick={details.open}>{t('chats.details.title')}</Menu.Item>
             {chat && (
               <>
-                {!isUnread && (
-                  <Menu.Item onClick={() => change.mutate({ what: 'read', read: false })}>
-                    {t('chats.markUnread')}
-                  </Menu.Item>
-                )}
+                <Menu.Item onClick={() => change.mutate({ what: 'read', read: isUnread === true })}>
+                  {t(isUnread ? 'chats.markRead' : 'chats.markUnread')}
+                </Menu.Item>
                 <Menu.Item onClick={() => change.mutate({ what: 'pin', pinned: !chat.pinned })}>
                   {t(chat.pinned ? 'chats.unpin' : 'chats.pin')}
                 </Menu.Item>
