@@ -51,7 +51,7 @@ export function Shell() {
         <SideEntries />
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1}>
-        <div style={{ maxWidth: 1200, margin: '0 auto' }}>
+        <div className="column">
           <ConnectionBanner />
           <VerifyBanner user={user} />
           <SubscriptionBanner />
