@@ -9,6 +9,7 @@ import { chooseLanguage, LANGUAGES, type Language } from '../i18n/start.ts';
 import { PlaygroundItem } from './playground-item.tsx';
 
 const THEMES = ['auto', 'light', 'dark'] as const;
+type Theme = (typeof THEMES)[number];
 
 export function PersonMenu({ user }: { user: Session }) {
   const { t, i18n } = useTranslation();
@@ -30,25 +31,28 @@ export function PersonMenu({ user }: { user: Session }) {
       </Menu.Target>
       <Menu.Dropdown>
         <Text size="sm" px="sm" py="xs" className="foreign">
-          {user.email} ({user.role})
+          {user.email} ({t(`settings.roles.${user.role as 'owner'}`, user.role)})
         </Text>
         <Menu.Divider />
         <Menu.Label>{t('common.navigation.theme')}</Menu.Label>
-        {THEMES.map((name) => (
-          <Choice key={name} isChosen={name === colorScheme} onChoose={() => setColorScheme(name)}>
-            {t(`common.navigation.themes.${name}`)}
-          </Choice>
-        ))}
+        <Menu.RadioGroup value={colorScheme} onChange={(name) => setColorScheme(name as Theme)}>
+          {THEMES.map((name) => (
+            <Menu.RadioItem key={name} value={name}>
+              {t(`common.navigation.themes.${name}`)}
+            </Menu.RadioItem>
+          ))}
+        </Menu.RadioGroup>
         <Menu.Label>{t('common.navigation.language')}</Menu.Label>
-        {Object.entries(LANGUAGES).map(([code, name]) => (
-          <Choice
-            key={code}
-            isChosen={code === i18n.language}
-            onChoose={() => void chooseLanguage(i18n, code as Language)}
-          >
-            {name}
-          </Choice>
-        ))}
+        <Menu.RadioGroup
+          value={i18n.language}
+          onChange={(code) => void chooseLanguage(i18n, code as Language)}
+        >
+          {Object.entries(LANGUAGES).map(([code, name]) => (
+            <Menu.RadioItem key={code} value={code}>
+              {name}
+            </Menu.RadioItem>
+          ))}
+        </Menu.RadioGroup>
         <Menu.Divider />
         <PlaygroundItem onOpen={() => setOpened(false)} />
         <Menu.Item component="a" href={`${auth.baseUrl}/docs`} target="_blank" rel="noreferrer">
@@ -64,18 +68,5 @@ export function PersonMenu({ user }: { user: Session }) {
         </Menu.Item>
       </Menu.Dropdown>
     </Menu>
-  );
-}
-
-function Choice(props: { isChosen: boolean; onChoose: () => void; children: string }) {
-  return (
-    <Menu.Item
-      role="menuitemradio"
-      aria-checked={props.isChosen}
-      rightSection={props.isChosen ? '✓' : null}
-      onClick={props.onChoose}
-    >
-      {props.children}
-    </Menu.Item>
   );
 }

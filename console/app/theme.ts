@@ -8,5 +8,9 @@ export const theme = createTheme({
   defaultRadius: 6,
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif',
   fontFamilyMonospace: 'ui-monospace, "SF Mono", Menlo, Consolas, monospace',
-  components: { Paper: Paper.extend({ defaultProps: { withBorder: true } }) },
+  components: {
+    Paper: Paper.extend({ defaultProps: { withBorder: true } }),
+    // A menu may have no child like its placeholder. Not by `extend`, which would bring menus into the first page.
+    Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
+  },
 });
