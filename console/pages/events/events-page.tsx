@@ -42,7 +42,7 @@ export function EventsPage() {
         </Text>
         {error ? <ApiError error={error} onRetry={retry} /> : null}
         {events.length === 0 ? (
-          <EmptyState text={t('events.empty')} />
+          !error && <EmptyState text={t('events.empty')} />
         ) : (
           <WindowRows
             head={[t('events.type'), t('events.what'), t('messages.when')]}
