@@ -3,12 +3,24 @@ import { useDisclosure } from '@mantine/hooks';
 import { useTranslation } from 'react-i18next';
 
 /** A button for what cannot be taken back: it says what will happen and asks once. */
-export function ConfirmButton(props: { label: string; text: string; busy: boolean; onConfirm: () => void }) {
+export function ConfirmButton(props: {
+  label: string;
+  text: string;
+  busy: boolean;
+  /** Small enough for the row of a table. */
+  isInRow?: boolean;
+  onConfirm: () => void;
+}) {
   const { t } = useTranslation();
   const [opened, { open, close }] = useDisclosure(false);
   return (
     <>
-      <Button variant="default" onClick={open} loading={props.busy}>
+      <Button
+        variant="default"
+        size={props.isInRow ? 'compact-xs' : 'sm'}
+        onClick={open}
+        loading={props.busy}
+      >
         {props.label}
       </Button>
       <Modal
@@ -22,7 +34,7 @@ export function ConfirmButton(props: { label: string; text: string; busy: boolea
           <Text size="sm">{props.text}</Text>
           <Group justify="flex-end">
             <Button variant="default" onClick={close}>
-              {t('common.actions.cancel')}
+              {t('common.actions.leave')}
             </Button>
             <Button
               color="red"

@@ -26,6 +26,7 @@ export const common = {
     copy: 'Copy',
     copied: 'Copied',
     cancel: 'Cancel',
+    leave: 'Leave it as it is',
     save: 'Save',
     more: 'Load more',
     back: 'Back',

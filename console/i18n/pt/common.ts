@@ -28,6 +28,7 @@ export const common: Translations['common'] = {
     copy: 'Copiar',
     copied: 'Copiado',
     cancel: 'Cancelar',
+    leave: 'Deixar como está',
     save: 'Salvar',
     more: 'Carregar mais',
     back: 'Voltar',

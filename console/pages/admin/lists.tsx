@@ -72,6 +72,7 @@ export function Companies() {
         status === 'active' && (
           <ConfirmButton
             key="suspend"
+            isInRow
             label={t('admin.suspend')}
             text={t('admin.suspendText', { name })}
             busy={change.isPending}
@@ -81,6 +82,7 @@ export function Companies() {
         status === 'suspended' && (
           <Button
             key="reactivate"
+            size="compact-xs"
             variant="default"
             loading={change.isPending}
             onClick={() => change.mutate({ id, suspend: false })}

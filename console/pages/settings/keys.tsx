@@ -56,6 +56,7 @@ export function Keys() {
                   </Table.Td>
                   <Table.Td>
                     <ConfirmButton
+                      isInRow
                       label={t('settings.keys.revoke')}
                       text={t('settings.keys.revokeText')}
                       busy={false}

@@ -60,6 +60,7 @@ function Person(props: { person: User; onRole: (role: GivenRole) => void; onRemo
         ) : (
           <NativeSelect
             size="xs"
+            miw="8rem"
             aria-label={t('settings.team.roleOf', { name: person.name })}
             value={person.role}
             data={person.role === 'superadmin' ? ['superadmin'] : ROLES.map(option)}
@@ -76,6 +77,7 @@ function Person(props: { person: User; onRole: (role: GivenRole) => void; onRemo
       <Table.Td>
         {!isSelf && (
           <ConfirmButton
+            isInRow
             label={t('settings.team.remove')}
             text={t('settings.team.removeText', { name: person.name })}
             busy={false}

@@ -113,6 +113,7 @@ function TemplateCells(props: { template: MessageTemplate; isBusy: boolean; onRe
       <Table.Td className="foreign">{typeof body === 'string' ? body : ''}</Table.Td>
       <Table.Td>
         <ConfirmButton
+          isInRow
           label={t('templates.remove')}
           text={t('templates.removeText', { name, of: language })}
           busy={props.isBusy}
