@@ -13,7 +13,7 @@ export const queue = {
   clear: 'Cancel everything',
   clearText:
     'Every waiting message fails with the reason cancelled. A message that is being sent now still goes out.',
-  typing: 'Typing for {{seconds}} s more',
+  typing: 'Typing for {{time}} more',
   waiting: 'Waits for its turn',
   sendAt: 'When',
   statuses: {

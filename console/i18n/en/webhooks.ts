@@ -42,7 +42,7 @@ export const webhooks = {
   response: 'Response',
   emptyBody: 'empty',
   payloadGone: 'The payload is kept for 14 days and is gone.',
-  after: '{{seconds}} s after the event',
+  after: '{{time}} after the event',
   metrics: {
     title: 'Attempts by hour',
     period: 'Period',

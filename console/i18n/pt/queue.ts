@@ -15,7 +15,7 @@ export const queue: Translations['queue'] = {
   clear: 'Cancelar tudo',
   clearText:
     'Toda mensagem que espera falha com o motivo cancelled. A que está sendo enviada agora ainda sai.',
-  typing: 'Digitando por mais {{seconds}} s',
+  typing: 'Digitando por mais {{time}}',
   waiting: 'Espera a vez',
   sendAt: 'Quando',
   statuses: {

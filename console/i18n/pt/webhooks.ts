@@ -44,7 +44,7 @@ export const webhooks: Translations['webhooks'] = {
   response: 'Resposta',
   emptyBody: 'vazio',
   payloadGone: 'O conteúdo é guardado por 14 dias e já não existe.',
-  after: '{{seconds}} s depois do evento',
+  after: '{{time}} depois do evento',
   metrics: {
     title: 'Tentativas por hora',
     period: 'Período',

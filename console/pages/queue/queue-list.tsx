@@ -5,6 +5,7 @@ import { ApiError } from '../../api/api-error.tsx';
 import { personOf } from '../../api/person-of.ts';
 import { Shown } from '../../api/shown.tsx';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
+import { durationText } from '../../components/duration-text.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { TextLink } from '../../components/links.tsx';
 import { TimeText } from '../../components/time-text.tsx';
@@ -89,6 +90,6 @@ function TaskCells(props: { task: QueueTask; instanceId: string; onCancel: () =>
 }
 
 function Typing({ until }: { until: string }) {
-  const { t } = useTranslation();
-  return t('queue.typing', { seconds: useSecondsUntil(until) });
+  const { t, i18n } = useTranslation();
+  return t('queue.typing', { time: durationText(useSecondsUntil(until), i18n.language) });
 }

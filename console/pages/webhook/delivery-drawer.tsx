@@ -7,6 +7,7 @@ import { attemptTone, outcomeOf } from '../../api/delivery-outcome.ts';
 import { Shown } from '../../api/shown.tsx';
 import { BodyText } from '../../components/body-text.tsx';
 import { CopyText } from '../../components/copy-text.tsx';
+import { durationText } from '../../components/duration-text.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { StateBadge } from '../../components/state-badge.tsx';
 import { TimeText } from '../../components/time-text.tsx';
@@ -78,10 +79,12 @@ function Attempt({ log }: { log: DeliveryLog }) {
   return (
     <Stack gap="xs">
       <Group justify="space-between">
-        <Title order={3} size="h6">
-          {t('webhooks.attempt', { attempt: log.attempt })}
-        </Title>
-        <StateBadge tone={attemptTone(log)} label={outcomeOf(t, log)} />
+        <Group gap="xs">
+          <Title order={3} size="h6">
+            {t('webhooks.attempt', { attempt: log.attempt })}
+          </Title>
+          <StateBadge tone={attemptTone(log)} label={outcomeOf(t, log)} />
+        </Group>
         <Text size="sm">
           <TimeText at={log.created_at} />
           <Timing log={log} />
@@ -100,11 +103,11 @@ function Attempt({ log }: { log: DeliveryLog }) {
 
 /** How long after its event an attempt was made, where the payload is still there to tell. */
 function Timing({ log }: { log: DeliveryLog }) {
-  const { t } = useTranslation();
+  const { t, i18n } = useTranslation();
   const at = createdAtOf(log.payload);
   if (at === null) return null;
-  const seconds = ((Date.parse(log.created_at) - at) / 1_000).toFixed(1);
-  return `, ${t('webhooks.after', { seconds })}`;
+  const time = durationText(Math.max(0, Date.parse(log.created_at) - at) / 1_000, i18n.language);
+  return `, ${t('webhooks.after', { time })}`;
 }
 
 function createdAtOf(payload: string): number | null {
