@@ -41,6 +41,7 @@ export const chats: Translations['chats'] = {
     unknown: 'O telefone não sabe nada deste contato.',
     pushName: 'Nome do perfil',
     description: 'Descrição',
+    roles: { superadmin: ' (criou o grupo)', admin: ' (administra)', member: '' },
     people: 'Pessoas: {{count}}',
     block: 'Bloquear',
     unblock: 'Desbloquear',

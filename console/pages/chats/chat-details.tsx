@@ -85,7 +85,9 @@ function GroupFacts({ group }: { group: GroupRecord }) {
         [t('chats.details.description'), group.description],
         [
           t('chats.details.people', { count: group.participants.length }),
-          group.participants.map(({ phone, jid, role }) => `${phone || jid} (${role})`).join('\n'),
+          group.participants
+            .map(({ phone, jid, role }) => `${phone || jid}${t(`chats.details.roles.${role}`)}`)
+            .join('\n'),
         ],
       ]}
     />
