@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CPF } from '../billing/billing-harness.ts';
 import { waitFor } from '../support/process.ts';
-import { findBarriers } from './support/browser.ts';
+import { findBarriers, PHONE } from './support/browser.ts';
 import { makeCompany } from './support/company.ts';
 import { PASSWORD, signIn } from './support/person.ts';
 import { useConsole } from './support/use-console.ts';
@@ -42,6 +42,7 @@ describe('billing', () => {
     await become('active');
     await open();
     await page.locator('[data-tone=good]', { hasText: 'Active' }).waitFor();
+    await look();
     await page.getByRole('button', { name: 'Cancel the subscription' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel the subscription' }).click();
     await page.getByText('It ends with this period.').waitFor();
@@ -49,6 +50,15 @@ describe('billing', () => {
     await become('past_due');
     await page.goto(`${server.url}/console/messages`);
     await page.getByText('A payment is late.').waitFor();
+    await page.setViewportSize(PHONE);
+    await page.goto(`${server.url}/console/chats`);
+    await page.getByText('A payment is late.').waitFor();
+    const entries = await page.getByRole('navigation').filter({ visible: true }).boundingBox();
+    const panes = await page.locator('.panes').boundingBox();
+    assert.ok(
+      entries && panes && panes.y + panes.height <= entries.y,
+      'the banner takes room from the chats',
+    );
     assert.deepEqual(barriers, []);
     assert.deepEqual(faults, []);
   });

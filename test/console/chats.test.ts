@@ -41,6 +41,11 @@ describe('chats', () => {
     await say(phone, CUSTOMER, 'Written on the phone');
     await bubble('Written on the phone').getByText('from the phone').waitFor();
 
+    await bubble('On its way').getByRole('button', { name: 'Actions for this message' }).click();
+    await page.getByRole('menuitem', { name: 'Delete for everyone' }).waitFor();
+    assert.deepEqual(await findBarriers(page), []);
+    await page.keyboard.press('Escape');
+    await page.getByRole('menuitem', { name: 'Delete for everyone' }).waitFor({ state: 'detached' });
     const act = async (text: string, name: string) => {
       await bubble(text).getByRole('button', { name: 'Actions for this message' }).click();
       const item = page.getByRole('menuitem', { name, exact: true });
@@ -63,6 +68,12 @@ describe('chats', () => {
     await messages.getByText('This message was deleted.').waitFor();
     const sent = await client.messages.list({ instanceId, query: { direction: 'outbound', type: 'text' } });
     assert.equal(sent.data.filter(({ source }) => source === 'api').length, 2, 'nothing went twice');
+
+    const group = { name: 'Deliveries', participants: [phone] };
+    const { jid } = (await server.sandbox(`/phones/${CUSTOMER}/groups`, group)) as { jid: string };
+    await say(CUSTOMER, jid, 'Who brings it?');
+    await page.getByRole('link', { name: /Deliveries/ }).click();
+    await bubble('Who brings it?').getByText(CUSTOMER).waitFor();
 
     await page.setViewportSize(PHONE);
     assert.equal(await page.getByRole('list', { name: 'Chats' }).isVisible(), false);

@@ -44,6 +44,7 @@ describe('events', () => {
     assert.deepEqual(texts, ['one <b>', 'two', 'three']);
     await rows.nth(0).getByRole('link').click();
     await page.getByRole('dialog').getByText('"three"').waitFor();
+    assert.deepEqual(await findBarriers(page), []);
     assert.deepEqual(faults, []);
   });
 });

@@ -79,6 +79,8 @@ describe('below the messages', () => {
     await look();
 
     await page.getByRole('button', { name: /Open the menu/ }).click();
+    await page.getByRole('menuitemradio', { name: 'English', checked: true }).waitFor();
+    await look();
     const opening = context.waitForEvent('page');
     await page.getByRole('menuitem', { name: 'API reference' }).click();
     const docs = await opening;
