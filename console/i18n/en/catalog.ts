@@ -6,4 +6,5 @@ export const catalog = {
   empty: 'This account shows no products.',
   lacks: 'The network of this instance has no catalogs.',
   hidden: 'Hidden',
+  reviews: { approved: 'Approved', pending: 'In review', rejected: 'Rejected' },
 };

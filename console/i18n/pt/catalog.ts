@@ -8,4 +8,5 @@ export const catalog: Translations['catalog'] = {
   empty: 'Esta conta não mostra produtos.',
   lacks: 'A rede desta instância não tem catálogos.',
   hidden: 'Oculto',
+  reviews: { approved: 'Aprovado', pending: 'Em análise', rejected: 'Recusado' },
 };

@@ -24,12 +24,19 @@ export function ProductCard({ instanceId, product }: { instanceId: string; produ
         <Group justify="space-between">
           <Text size="sm">{priceText(price, currency, i18n.language)}</Text>
           {isHidden && <StateBadge tone="idle" label={t('catalog.hidden')} />}
-          {review && <StateBadge tone="idle" label={review} />}
+          {review && <Review status={review} />}
         </Group>
         <CopyText label={t('common.fields.id')} text={product.id} />
       </Stack>
     </Paper>
   );
+}
+
+/** The network may name a state that we have no words for. */
+function Review({ status }: { status: string }) {
+  const { t } = useTranslation();
+  const label = t(`catalog.reviews.${status as 'approved'}`, { defaultValue: status });
+  return <StateBadge tone={status === 'rejected' ? 'bad' : 'idle'} label={label} />;
 }
 
 /** The network names the currency, and may name one that nobody knows. */
