@@ -16,7 +16,7 @@ export const admin = {
   empty: 'Nothing is here yet.',
   people: 'People',
   suspend: 'Suspend',
-  suspendText: 'Everybody of {{name}} and all its keys are refused at once.',
+  suspendText: 'Everybody in {{name}} and all its keys are refused at once.',
   reactivate: 'Reactivate',
   reprocess: 'Process again',
   feedback: 'Feedback',

@@ -54,7 +54,7 @@ export const session = {
   oauth: {
     callback: 'Signing in',
     title: 'One thing left',
-    text: 'Name your company to end the sign-up.',
+    text: 'Name your company to complete the sign-up.',
     submit: 'Create the account',
   },
 };

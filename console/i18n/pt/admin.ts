@@ -23,7 +23,7 @@ export const admin: Translations['admin'] = {
   empty: 'Ainda não há nada aqui.',
   people: 'Pessoas',
   suspend: 'Suspender',
-  suspendText: 'Todos de {{name}} e todas as suas chaves são recusados na hora.',
+  suspendText: 'Todas as pessoas e todas as chaves de {{name}} são recusadas na hora.',
   reactivate: 'Reativar',
   reprocess: 'Processar de novo',
   feedback: 'Opinião',

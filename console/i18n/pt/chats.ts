@@ -16,7 +16,7 @@ export const chats: Translations['chats'] = {
   edited: 'editada',
   fromPhone: 'pelo telefone',
   attach: 'Arquivo',
-  write: 'Escreva uma mensagem',
+  write: 'Mensagem',
   change: 'Mude a mensagem',
   send: 'Enviar',
   menu: 'Ações para esta conversa',

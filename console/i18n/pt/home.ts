@@ -2,7 +2,7 @@ import type { Translations } from '../translations.ts';
 
 export const home: Translations['home'] = {
   title: 'Início',
-  all: 'Ver todos',
+  all: 'Ver tudo',
   first: {
     title: 'Primeiros passos',
     done: 'feito',

@@ -8,7 +8,7 @@ export const messages: Translations['messages'] = {
   instance: 'Instância',
   search: 'Telefone, conversa ou id da mensagem',
   direction: 'Direção',
-  directions: { all: 'As duas direções', inbound: 'Recebidas', outbound: 'Enviadas' },
+  directions: { all: 'As duas direções', inbound: 'Recebida', outbound: 'Enviada' },
   status: 'Status',
   type: 'Tipo',
   anyStatus: 'Qualquer status',

@@ -69,7 +69,7 @@ function Groups(props: {
     onChange(shown.map((item, index) => (index === at ? { ...item, [field]: value } : item)));
   return (
     <Stack gap="xs" maw={560}>
-      <Text size="sm" fw={500}>
+      <Text size="sm" fw="var(--mantine-font-weight-medium)">
         {labelOf(name)}
       </Text>
       {schema.description && (
