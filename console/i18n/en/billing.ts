@@ -13,7 +13,7 @@ export const billing = {
   banners: {
     past_due: 'A payment is late. Pay it before the service is suspended.',
     suspended: 'The subscription is suspended: the instances stay disconnected until it is paid.',
-    expired: 'The subscription has expired: the limits are those without a plan.',
+    expired: 'No plan is paid for: the limits are those without a plan.',
   },
   profile: {
     title: 'Billing details',

@@ -1,6 +1,7 @@
 export const messages = {
   title: 'Messages',
   send: 'Send a message',
+  none: 'There is no message yet. Send the first one.',
   empty: 'No message matches the filters. Change them, or send a message.',
   noInstance: 'Messages belong to an instance, and there is none yet.',
   instance: 'Instance',

@@ -15,7 +15,7 @@ export const billing: Translations['billing'] = {
   banners: {
     past_due: 'Um pagamento está atrasado. Pague antes que o serviço seja suspenso.',
     suspended: 'A assinatura está suspensa: as instâncias ficam desconectadas até o pagamento.',
-    expired: 'A assinatura expirou: valem os limites de quem não tem plano.',
+    expired: 'Nenhum plano está pago: valem os limites de quem não tem plano.',
   },
   profile: {
     title: 'Quem paga',

@@ -3,7 +3,8 @@ import type { Translations } from '../translations.ts';
 export const messages: Translations['messages'] = {
   title: 'Mensagens',
   send: 'Enviar mensagem',
-  empty: 'Nenhuma mensagem encontrada. Envie uma, ou mude os filtros.',
+  none: 'Ainda não há mensagens. Envie a primeira.',
+  empty: 'Nenhuma mensagem corresponde aos filtros. Mude-os, ou envie uma.',
   noInstance: 'Mensagens pertencem a uma instância, e ainda não há nenhuma.',
   instance: 'Instância',
   search: 'Telefone, conversa ou id da mensagem',

@@ -62,7 +62,7 @@ function MessageRows({ filters }: { filters: Filters }) {
     <Shown query={list}>
       {(rows) =>
         rows.length === 0 && !list.hasNextPage ? (
-          <EmptyState text={t('messages.empty')} />
+          <EmptyState text={t(hasFilters(filters) ? 'messages.empty' : 'messages.none')} />
         ) : (
           <WindowRows
             head={[t('messages.content'), t('messages.contact'), t('messages.status'), t('messages.when')]}
@@ -76,6 +76,10 @@ function MessageRows({ filters }: { filters: Filters }) {
       }
     </Shown>
   );
+}
+
+function hasFilters({ chat, direction, status, type }: Filters): boolean {
+  return Boolean(chat || direction || status || type);
 }
 
 function MessageCells({ message }: { message: Message }) {
