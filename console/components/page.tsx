@@ -17,7 +17,7 @@ export function Page({
   }, [title]);
   useEffect(() => heading.current?.focus({ preventScroll: true }), []);
   return (
-    <Stack gap="lg">
+    <Stack gap="lg" className="page">
       <Group justify="space-between" align="center">
         <Title order={1} size="h3" tabIndex={-1} ref={heading} className="foreign">
           {title}
