@@ -3,6 +3,7 @@ import type { NetworkDriver } from '@posthorn/core/network/driver.ts';
 import { type Clock, systemClock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { ACTIONS } from './actions.ts';
+import { createIntake, type Intake } from './intake.ts';
 import { createUnreadableBook } from './unreadable.ts';
 import { openSession } from './whatsapp-session.ts';
 import { COMPOSERS, LACKS } from './wire/outbound.ts';
@@ -22,6 +23,8 @@ export interface WhatsAppDriverOptions {
   sendTimeoutMs?: number;
   /** A send unacknowledged for this long on one connection is given up. */
   giveUpMs?: number;
+  /** What its sessions may hold; default: as `LIMITS` says. */
+  intake?: Intake;
 }
 
 const WINDOW = 32;
@@ -43,6 +46,7 @@ export function createWhatsAppDriver(options: WhatsAppDriverOptions): NetworkDri
     giveUpMs: options.giveUpMs ?? 10 * 60_000,
     unreadable: createUnreadableBook(() => clock.now().getTime()),
     cuts: new Map(),
+    intake: options.intake ?? createIntake(),
   };
   return {
     name: 'whatsapp',

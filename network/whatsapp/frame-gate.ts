@@ -6,13 +6,20 @@
  * If storing fails, nothing more is sent: the network then repeats everything from this point to the next
  * session.
  */
-import type { RawSocket } from './library-types.ts';
+
+/** A connection to the network. */
+export interface RawSocket {
+  send(data: Uint8Array | string, done?: (error?: Error) => void): void;
+  /** Stops reading: the bytes stay with the sender. */
+  pause(): void;
+  resume(): void;
+}
 
 export interface FrameGate {
   /** Frames written from now on wait for `work`. */
   hold(work: Promise<unknown>): void;
   /** Puts the gate in front of the socket's `send`. */
-  guard(socket: RawSocket): void;
+  guard(socket: Pick<RawSocket, 'send'>): void;
   /** Nothing more is sent. */
   close(): void;
 }

@@ -48,6 +48,12 @@ export interface Inbox {
 /** Recorded texts are kept this long: the network may repeat a message if the acknowledgement was lost. */
 const KEEP_MS = 5 * 60_000;
 const SWEEP_MS = 60_000;
+/**
+ * In a flood, only this much of them: their acknowledgements left long ago. One that is repeated nevertheless cannot be
+ * opened again, is asked for, and is then dropped by its id.
+ */
+const KEEP_MAX = 2_000;
+const KEEP_BYTES_MAX = 2 * 1024 * 1024;
 const PARTS: ReadonlySet<string> = new Set(['msg', 'pkmsg', 'skmsg']);
 
 /** The known parts: incoming ones, decrypted ones, and recorded ones. */
@@ -59,7 +65,8 @@ function createParts(keys: SharedKeys, nowMs: () => number) {
   const partsOf = new Map<string, string[]>();
   /** Decrypted messages that the library has not emitted yet, the oldest first. */
   const unclaimed = new Map<string, number>();
-  const recorded: { ids: string[]; atMs: number }[] = [];
+  const recorded: { ids: string[]; bytes: number; atMs: number }[] = [];
+  let recordedBytes = 0;
   let sweptAtMs = nowMs();
   let lastTurn = 0;
   function done(messageId: string): void {
@@ -67,7 +74,9 @@ function createParts(keys: SharedKeys, nowMs: () => number) {
     const ids = partsOf.get(messageId);
     if (!ids) return;
     partsOf.delete(messageId);
-    recorded.push({ ids, atMs: nowMs() });
+    const bytes = ids.reduce((sum, id) => sum + (plains.get(id)?.bytes.byteLength ?? 0), 0);
+    recorded.push({ ids, bytes, atMs: nowMs() });
+    recordedBytes += bytes;
   }
 
   /** The library fails on some messages without emitting them: their text would never be dropped. */
@@ -98,11 +107,19 @@ function createParts(keys: SharedKeys, nowMs: () => number) {
     /** Removes many in one write: a row kept too long only costs a repeat, which the owner drops. */
     sweep(): void {
       const now = nowMs();
-      if (now - sweptAtMs < SWEEP_MS) return;
+      const isMuch = recorded.length > KEEP_MAX || recordedBytes > KEEP_BYTES_MAX;
+      if (now - sweptAtMs < SWEEP_MS && !isMuch) return;
       sweptAtMs = now;
       giveUpUnclaimed(now);
       const gone: string[] = [];
-      while (recorded[0] && now - recorded[0].atMs > KEEP_MS) gone.push(...recorded.shift()!.ids);
+      for (let [oldest] = recorded; oldest; [oldest] = recorded) {
+        // Half of the most, so that a flood removes many in one write.
+        const isTooMuch = isMuch && (recorded.length > KEEP_MAX / 2 || recordedBytes > KEEP_BYTES_MAX / 2);
+        if (!isTooMuch && now - oldest.atMs <= KEEP_MS) break;
+        recorded.shift();
+        recordedBytes -= oldest.bytes;
+        gone.push(...oldest.ids);
+      }
       if (gone.length === 0) return;
       for (const id of gone) plains.delete(id);
       // At worst the rows are handed over again.

@@ -2,9 +2,11 @@
  * The parts of the library we use, declared by us: types must check without the library, and its own types
  * promise more than we rely on.
  */
+
 import type { EventEmitter } from 'node:events';
 import type { Agent } from 'node:http';
 import type { Dispatcher } from 'undici';
+import type { RawSocket } from './frame-gate.ts';
 import type { LibraryBusinessProfile, LibraryProduct } from './library-shop-types.ts';
 import type { AskLids } from './lid-questions.ts';
 import type { MappingCache } from './mapping-cache.ts';
@@ -204,10 +206,6 @@ export interface Askers {
 }
 
 /** The underlying WebSocket; we put a gate in front of its `send`. */
-export interface RawSocket {
-  send(data: Uint8Array | string, done?: (error?: Error) => void): void;
-}
-
 interface RelayOptions {
   messageId: string;
   additionalAttributes?: Record<string, string>;

@@ -3,12 +3,31 @@
  * so packed frames are overtaken while they are unpacked, messages whose sender must be looked up by those of
  * known senders, and messages that waited for the session by live ones.
  */
+import { FRAME_BYTES, type SessionIntake, sizeOf } from './intake.ts';
 import type { LibrarySocket, WireNode } from './library-types.ts';
 
-/** Makes the library handle frames, and the encrypted parts of messages, one after the other. */
-export function handleOneByOne(ws: LibrarySocket['ws']): void {
-  lineUp<unknown>(ws, 'message');
-  lineUp<WireNode>(ws, 'CB:message', sealedPartsOf);
+/** What others may send as much of as they like, and the library starts on at once. */
+const AT_ONCE = ['CB:receipt', 'CB:notification', 'CB:call'];
+
+/**
+ * Makes the library handle frames, and the encrypted parts of messages, one after the other. Whatever waits or is being
+ * handled counts as held by the session.
+ */
+export function handleOneByOne(ws: LibrarySocket['ws'], intake: SessionIntake): void {
+  lineUp<unknown>(ws, intake, 'message');
+  lineUp<WireNode>(ws, intake, 'CB:message', sealedPartsOf);
+  for (const event of AT_ONCE) {
+    replaceListeners<WireNode>(ws, event, (listen) => (told) => held(intake, told, () => listen(told)));
+  }
+}
+
+async function held(intake: SessionIntake, told: unknown, handle: () => unknown): Promise<void> {
+  const release = intake.hold(FRAME_BYTES + sizeOf(told));
+  try {
+    await handle();
+  } finally {
+    release();
+  }
 }
 
 /**
@@ -23,15 +42,35 @@ function sealedPartsOf(node: WireNode): WireNode {
 }
 
 /** Each listener finishes one event before it gets the next. */
-function lineUp<T>(ws: LibrarySocket['ws'], event: string, prepare = (told: T): T => told): void {
-  const listeners = ws.rawListeners(event);
-  ws.removeAllListeners(event);
-  for (const listen of listeners) {
+function lineUp<T>(
+  ws: LibrarySocket['ws'],
+  intake: SessionIntake,
+  event: string,
+  prepare = (told: T): T => told,
+): void {
+  replaceListeners<T>(ws, event, (listen) => {
     let line: Promise<unknown> = Promise.resolve();
-    ws.on(event, (told: T) => {
-      const done = line.then(() => listen.call(ws, prepare(told)));
+    return (told) => {
+      const before = line;
+      const done = held(intake, told, () => before.then(() => listen(prepare(told))));
       line = done.catch(() => undefined);
       return done;
-    });
-  }
+    };
+  });
+}
+
+type Listener<T> = (told: T) => unknown;
+
+function replaceListeners<T>(
+  ws: LibrarySocket['ws'],
+  event: string,
+  replaced: (listen: Listener<T>) => Listener<T>,
+): void {
+  const listeners = ws.rawListeners(event);
+  ws.removeAllListeners(event);
+  for (const listen of listeners)
+    ws.on(
+      event,
+      replaced((told) => listen.call(ws, told) as unknown),
+    );
 }

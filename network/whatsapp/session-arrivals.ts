@@ -7,6 +7,7 @@ import type {
   NetworkReceipt,
   SessionKey,
 } from '@posthorn/core/network/driver.ts';
+import { ITEM_BYTES, sizeOf } from './intake.ts';
 import { idOf, keepMessage, readMessage } from './known-messages.ts';
 import type { LibraryMessage, WireNode } from './library-types.ts';
 import { authorsOf, keepWordsOf, mayChange } from './session-changes.ts';
@@ -34,10 +35,14 @@ export const BATCH_MAX = 128;
 export function onMessage(session: WhatsAppContext, { inbox }: Connection, message: LibraryMessage): void {
   const id = message.key.id ?? '';
   inbox.claim(id);
-  session.takeMessage(message).then(
-    () => inbox.done(id),
-    () => undefined,
-  );
+  const release = session.intake.hold(ITEM_BYTES + sizeOf(message.message));
+  session
+    .takeMessage(message)
+    .then(
+      () => inbox.done(id),
+      () => undefined,
+    )
+    .finally(release);
 }
 
 /** A message that is stored under its id before it is told. */
@@ -224,7 +229,8 @@ export function onReceipt(session: WhatsAppContext, { gate }: Connection, node: 
   const list = Array.isArray(node.content) ? (node.content as WireNode[])[0] : undefined;
   const items = Array.isArray(list?.content) ? (list.content as WireNode[]) : [];
   const ids = [id, ...items.flatMap((item) => (item.attrs.id ? [item.attrs.id] : []))];
-  gate.hold(session.takeReceipt({ ids, kind, from, author, t: attrs.t }));
+  const release = session.intake.hold(ITEM_BYTES + sizeOf(ids));
+  gate.hold(session.takeReceipt({ ids, kind, from, author, t: attrs.t }).finally(release));
 }
 
 export async function recordReceipts(

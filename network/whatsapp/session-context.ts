@@ -12,6 +12,7 @@ import type { Dispatcher } from 'undici';
 import type { Answers } from './answers.ts';
 import type { FrameGate } from './frame-gate.ts';
 import type { Inbox } from './inbox.ts';
+import type { Intake, SessionIntake } from './intake.ts';
 import type { ConnectionKeys } from './keys.ts';
 import type { LibraryCreds, LibraryMessage, LibrarySocket, WhatsAppLibrary } from './library-types.ts';
 import type { LidQuestions } from './lid-questions.ts';
@@ -37,6 +38,8 @@ export interface SessionDeps {
   /** Shared by successive sessions of each instance. */
   unreadable: UnreadableBook;
   cuts: Cuts;
+  /** Shared by all sessions. */
+  intake: Intake;
 }
 
 /** One connection; a session with a pairing has two in succession. */
@@ -75,6 +78,8 @@ export interface WhatsAppContext {
   stanzas: Stanzas;
   /** `last` resolves when the messages handed over so far are encrypted; `breaks` counts those that failed. */
   sending: { last: Promise<unknown>; breaks: number };
+  /** What it holds of what arrived. */
+  intake: SessionIntake;
   /** Hands received items over, in order. */
   arrivals: Pump;
   receipts: Pump;

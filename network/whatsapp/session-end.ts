@@ -52,6 +52,7 @@ export function end(session: WhatsAppContext, reason: DisconnectReason, error?: 
   const { connection, request, answers } = session;
   connection?.gate.close();
   answers.end();
+  session.intake.close();
   void session.arrivals.stop();
   void session.receipts.stop();
   void connection?.socket.end(undefined);

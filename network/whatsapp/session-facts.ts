@@ -2,6 +2,7 @@
 import { isGroupJid, isLidJid, isUserJid } from '@posthorn/contract/jid.ts';
 import type { NetworkFact, PresenceUpdate } from '@posthorn/core/network/driver.ts';
 import { audienceChange } from './audience.ts';
+import { ITEM_BYTES } from './intake.ts';
 import { KINDS } from './keys.ts';
 import type {
   LibraryChat,
@@ -21,12 +22,14 @@ type Making = (session: WhatsAppContext) => Promise<NetworkFact[]>;
 
 /** Best effort: a fact lost with a connection is replaced by the next state of the same thing. */
 export function tell(session: WhatsAppContext, make: Making): void {
+  const release = session.intake.hold(ITEM_BYTES);
   session.arrivals
     .run(async () => {
       const facts = await made(session, make);
       if (facts.length > 0) await session.sink.facts(facts);
     })
-    .catch(() => undefined);
+    .catch(() => undefined)
+    .finally(release);
 }
 
 /**

@@ -12,6 +12,7 @@ import { endingOf, readEnding } from './disconnects.ts';
 import { createFetchRoute } from './fetch-route.ts';
 import { createFrameGate } from './frame-gate.ts';
 import { createInbox, namesOf } from './inbox.ts';
+import type { Valve } from './intake.ts';
 import { createKeyStore, readCreds } from './keys.ts';
 import { loadLibrary } from './library.ts';
 import { passBuffer } from './library-events.ts';
@@ -124,6 +125,7 @@ async function createContext(
   const session: WhatsAppContext = {
     ...{ deps, library, sink, creds, agent, isPaired, arrivals, receipts },
     request: { ...request, keys },
+    intake: deps.intake.open(valveOf(() => session.connection)),
     fetchRoute: createFetchRoute({ agent, proxy: request.proxy, ca: deps.ca }),
     connection: null,
     phase: 'opening',
@@ -146,6 +148,19 @@ async function createContext(
     told: Promise.withResolvers(),
   };
   return session;
+}
+
+/** The socket that is read now. The library listens for each answer under a name of its own. */
+function valveOf(connection: () => Connection | null): Valve {
+  const socket = () => connection()?.socket.ws;
+  return {
+    pause: () => socket()?.socket?.pause(),
+    resume: () => socket()?.socket?.resume(),
+    isAsking: () =>
+      socket()
+        ?.eventNames()
+        .some((name) => typeof name === 'string' && name.startsWith('TAG:')) === true,
+  };
 }
 
 function connect(session: WhatsAppContext): void {
@@ -191,7 +206,7 @@ function connect(session: WhatsAppContext): void {
   };
   const socket = library.makeWASocket(config);
   forgetSent(socket);
-  handleOneByOne(socket.ws);
+  handleOneByOne(socket.ws, session.intake);
   if (socket.ws.socket) gate.guard(socket.ws.socket);
   const mediaServers = createMediaServers(socket, nowMs);
   const connection: Connection = { socket, gate, inbox, keys: store, mediaServers };

@@ -12,6 +12,7 @@ import type {
 import { networkIdOf, newId } from '@posthorn/core/platform/ids.ts';
 import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { createWhatsAppDriver } from '@posthorn/network/whatsapp/driver.ts';
+import type { Intake } from '@posthorn/network/whatsapp/intake.ts';
 import { loadLibrary, trustRoot } from '@posthorn/network/whatsapp/library.ts';
 import '../support/whatsapp/library-timers.ts';
 import { ensureWhatsAppLibrary } from '../support/whatsapp/library-install.ts';
@@ -77,6 +78,8 @@ export interface OpenOptions {
   proxy?: string | null;
   sink?: Partial<SessionSink>;
   sendTimeoutMs?: number;
+  /** Shared with other instances, as those of one process do. */
+  intake?: Intake;
 }
 
 /** Opens a session whose sink notes what it is told; closed when the test ends. */
@@ -86,6 +89,7 @@ export async function openWhatsApp(t: TestContext, options: OpenOptions): Promis
     log: createLog({ level: process.env.TEST_LOG_LEVEL ?? 'silent', role: 'test' }),
     allowPrivateProxies: true,
     ...(options.ca ? { ca: options.ca } : {}),
+    ...(options.intake ? { intake: options.intake } : {}),
     ...(options.sendTimeoutMs ? { sendTimeoutMs: options.sendTimeoutMs } : {}),
   });
   const instance: WhatsAppInstance = {

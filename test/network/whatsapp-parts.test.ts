@@ -6,10 +6,10 @@ import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { describe, test } from 'node:test';
 import { type EndingRead, readEnding } from '@posthorn/network/whatsapp/disconnects.ts';
+import type { RawSocket } from '@posthorn/network/whatsapp/frame-gate.ts';
 import { createFrameGate } from '@posthorn/network/whatsapp/frame-gate.ts';
 import { pack, unpack } from '@posthorn/network/whatsapp/keys.ts';
 import { timingCheaply } from '@posthorn/network/whatsapp/library-socket.ts';
-import type { RawSocket } from '@posthorn/network/whatsapp/library-types.ts';
 import { createDecryptor, createEncryptor, MediaTampered } from '@posthorn/network/whatsapp/media/crypt.ts';
 import { createPump } from '@posthorn/network/whatsapp/pump.ts';
 
@@ -69,7 +69,7 @@ describe('the gate before the socket', () => {
     const sent: string[] = [];
     const failures: unknown[] = [];
     const gate = createFrameGate((err) => failures.push(err));
-    const socket: RawSocket = { send: (data) => void sent.push(String(data)) };
+    const socket: Pick<RawSocket, 'send'> = { send: (data) => void sent.push(String(data)) };
     gate.guard(socket);
     return { sent, failures, gate, socket };
   }

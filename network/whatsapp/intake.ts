@@ -1,0 +1,140 @@
+/**
+ * Bounds what sessions hold of what the network sent, until the owner has recorded it. A session that holds too much
+ * stops reading its connection: the network keeps the rest, and nothing that was not stored is acknowledged.
+ */
+
+/** The connection of a session. */
+export interface Valve {
+  pause(): void;
+  resume(): void;
+  /** Whether a question to the network is open: what the session holds may wait for its answer. */
+  isAsking(): boolean;
+}
+
+/** What one session holds. */
+export interface SessionIntake {
+  /** Counts something that arrived, until the returned function is called. */
+  hold(bytes: number): () => void;
+  /** Lets the connection be read, so that it can close, and counts nothing more. */
+  close(): void;
+}
+
+/** All sessions of a process. */
+export interface Intake {
+  open(valve: Valve): SessionIntake;
+  /** Held by all sessions. */
+  heldBytes(): number;
+}
+
+export interface IntakeLimits {
+  /** A session that holds more stops reading. */
+  sessionBytes: number;
+  /** The same for a session that waits for an answer. */
+  askingBytes: number;
+  /** When all sessions together hold more, those stop reading that hold more than an even part of it. */
+  processBytes: number;
+  /** A connection that is not read gets this often the chance to show that it lives. */
+  breathMs: number;
+}
+
+/** Counted besides its bytes for what waits as it came. */
+export const FRAME_BYTES = 1_024;
+/** The same for what was read: objects, promises and what is written about it. */
+export const ITEM_BYTES = 4_096;
+
+/** A text counts some 4 KiB, so a session holds about 1,000 of them, eight batches of its owner. */
+export const LIMITS: IntakeLimits = {
+  sessionBytes: 4 * 1024 * 1024,
+  askingBytes: 32 * 1024 * 1024,
+  processBytes: 128 * 1024 * 1024,
+  // The library ends a connection on which nothing arrived for 30 s.
+  breathMs: 10_000,
+};
+
+/** How often a paused session looks whether it has asked something since, or others have made room. */
+const LOOK_MS = 250;
+
+interface Held {
+  bytes: number;
+  /** The clock of its pause; null while the connection is read. */
+  looking: NodeJS.Timeout | null;
+  isClosed: boolean;
+}
+
+export function createIntake(limits: IntakeLimits = LIMITS): Intake {
+  let total = 0;
+  /** Sessions that hold something. */
+  const holders = new Set<Held>();
+
+  function add(held: Held, bytes: number): void {
+    held.bytes += bytes;
+    total += bytes;
+    if (held.bytes > 0) holders.add(held);
+    else holders.delete(held);
+  }
+
+  function limitOf(valve: Valve): number {
+    const evenPart = total > limits.processBytes ? limits.processBytes / holders.size : Infinity;
+    if (evenPart <= limits.sessionBytes) return evenPart;
+    return Math.min(evenPart, valve.isAsking() ? limits.askingBytes : limits.sessionBytes);
+  }
+
+  function open(valve: Valve): SessionIntake {
+    const held: Held = { bytes: 0, looking: null, isClosed: false };
+
+    function pause(): void {
+      valve.pause();
+      const pausedAtMs = performance.now();
+      held.looking ??= setInterval(() => {
+        const isBreathDue = performance.now() - pausedAtMs >= limits.breathMs;
+        // What arrives next pauses it again.
+        if (hasRoom() || (isBreathDue && held.bytes <= limits.askingBytes)) resume();
+      }, LOOK_MS).unref();
+    }
+
+    function resume(): void {
+      if (held.looking) clearInterval(held.looking);
+      held.looking = null;
+      valve.resume();
+    }
+
+    /** Half of the limit, so that it does not stop and go with each record; but an answer is waited for. */
+    function hasRoom(): boolean {
+      const limit = limitOf(valve);
+      return held.bytes <= (limit > limits.sessionBytes ? limit : limit / 2);
+    }
+
+    function release(bytes: number): void {
+      if (held.isClosed) return;
+      add(held, -bytes);
+      if (held.looking && held.bytes <= limits.sessionBytes / 2 && hasRoom()) resume();
+    }
+
+    return {
+      hold(bytes) {
+        if (held.isClosed) return () => undefined;
+        add(held, bytes);
+        const isMuch = held.bytes > limits.sessionBytes || total > limits.processBytes;
+        if (isMuch && held.bytes > limitOf(valve)) pause();
+        return () => release(bytes);
+      },
+      close() {
+        held.isClosed = true;
+        add(held, -held.bytes);
+        resume();
+      },
+    };
+  }
+
+  return { open, heldBytes: () => total };
+}
+
+/** The bytes and characters in a value of the library. */
+export function sizeOf(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (value instanceof Uint8Array) return value.byteLength;
+  if (typeof value !== 'object' || value === null) return 0;
+  let bytes = 0;
+  for (const each of Object.values(value)) bytes += sizeOf(each);
+  return bytes;
+}

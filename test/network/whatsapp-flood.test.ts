@@ -1,0 +1,75 @@
+/** One account that gets more than is recorded, beside others of the same process. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { createIntake, LIMITS } from '@posthorn/network/whatsapp/intake.ts';
+import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
+import { pairWhatsApp, startNetwork, until, type WhatsAppInstance } from './whatsapp-harness.ts';
+
+const isFull = process.env.POSTHORN_FULL === '1';
+const COUNT = isFull ? 20_000 : 5_000;
+/** In full size longer than the library waits for a sign of life. */
+const STUCK_MS = isFull ? 75_000 : 1_500;
+/** What was read of the connection before it was paused comes on top: a few pieces of 64 KiB. */
+const DECRYPTED_MAX = 2_000;
+/** Recorded texts that are kept in case the network repeats them, and those that come before the next look at them. */
+const KEPT_MAX = 3_500;
+
+let network: WhatsAppNetwork;
+before(async () => {
+  network = await startNetwork();
+});
+after(async () => {
+  await network?.close();
+  assert.deepEqual(network.problems, []);
+});
+
+const waitingTexts = ({ keys }: WhatsAppInstance) =>
+  [...keys.rows.keys()].filter((name) => name.startsWith('plain\n')).length;
+
+test('a flooded account holds a bounded part, keeps its connection, and gets everything once and in order', async (t) => {
+  const [flooded, calm, friend] = ['5511900000001', '5511900000002', '5511900000003'].map((number) =>
+    network.phone(number),
+  );
+  const intake = createIntake();
+  const recordedAgain = Promise.withResolvers<void>();
+  const texts: unknown[] = [];
+  const stuck = await pairWhatsApp(t, network, flooded!, {
+    intake,
+    sink: {
+      async inbound(messages) {
+        await recordedAgain.promise;
+        texts.push(...messages.map(({ content }) => content.text));
+      },
+    },
+  });
+  const other = await pairWhatsApp(t, network, calm!, { intake });
+  const { logins } = flooded!.device;
+
+  const expected = Array.from({ length: COUNT }, (_, nth) => `text ${nth}`);
+  let mostHeld = 0;
+  const sampling = setInterval(() => {
+    mostHeld = Math.max(mostHeld, intake.heldBytes());
+  }, 10);
+  t.after(() => clearInterval(sampling));
+  for (const [nth, text] of expected.entries()) {
+    friend!.text(flooded!, text);
+    if (nth % 50 === 0) await nextTurn();
+  }
+  await delay(STUCK_MS);
+  const decrypted = waitingTexts(stuck);
+  t.diagnostic(`${decrypted} of ${COUNT} texts decrypted while none was recorded, ${mostHeld} bytes held`);
+  assert.ok(decrypted < DECRYPTED_MAX, `${decrypted} texts were decrypted while none was recorded`);
+  assert.ok(mostHeld <= LIMITS.askingBytes, `${mostHeld} bytes were held`);
+
+  friend!.text(calm!, 'and you?');
+  await until(() => other.inbound.length > 0, 'the message to the other account');
+  assert.equal(texts.length, 0);
+
+  recordedAgain.resolve();
+  await until(() => texts.length >= COUNT, 'all texts', 120_000);
+  assert.deepEqual(texts, expected);
+  assert.deepEqual([stuck.ended, other.ended, flooded!.device.logins], [[], [], logins]);
+  await until(() => waitingTexts(stuck) < KEPT_MAX, 'that texts recorded long ago are not kept');
+  await until(() => intake.heldBytes() === 0, 'that nothing is held any more');
+});

@@ -1,0 +1,115 @@
+/** When a session stops reading its connection, and when it reads on: without a network. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createIntake, sizeOf } from '@posthorn/network/whatsapp/intake.ts';
+import { until } from '../support/whatsapp/phone-handle.ts';
+
+const LIMITS = { sessionBytes: 100, askingBytes: 400, processBytes: 1_000, breathMs: 600 };
+/** A paused session has looked around since. */
+const LOOKED_MS = 350;
+
+function newIntake(limits = LIMITS) {
+  const intake = createIntake(limits);
+  return {
+    intake,
+    open() {
+      const valve = { isPaused: false, isAsking: false, resumed: 0 };
+      const session = intake.open({
+        pause() {
+          valve.isPaused = true;
+        },
+        resume() {
+          if (valve.isPaused) valve.resumed += 1;
+          valve.isPaused = false;
+        },
+        isAsking: () => valve.isAsking,
+      });
+      return { valve, session };
+    },
+  };
+}
+
+describe('a session', () => {
+  test('stops reading above its limit, and reads on when half of that is recorded', () => {
+    const { intake, open } = newIntake();
+    const { valve, session } = open();
+    const releases = [session.hold(60), session.hold(40)];
+    assert.equal(valve.isPaused, false);
+    releases.push(session.hold(1));
+    assert.equal(valve.isPaused, true);
+    releases[1]!();
+    assert.equal(valve.isPaused, true);
+    releases[0]!();
+    assert.equal(valve.isPaused, false);
+    releases[2]!();
+    assert.equal(intake.heldBytes(), 0);
+  });
+
+  test('reads on while it waits for an answer, up to a higher limit', async () => {
+    const { valve, session } = newIntake().open();
+    session.hold(300);
+    assert.equal(valve.isPaused, true);
+    valve.isAsking = true;
+    await until(() => !valve.isPaused, 'that it reads on');
+    session.hold(100);
+    assert.equal(valve.isPaused, false);
+    session.hold(1);
+    assert.equal(valve.isPaused, true);
+    session.close();
+  });
+
+  test('gets a piece now and then while nothing is recorded, so that its connection shows that it lives', async () => {
+    const { valve, session } = newIntake().open();
+    session.hold(101);
+    await until(() => valve.resumed === 1, 'that it reads a piece');
+    session.hold(1);
+    assert.equal(valve.isPaused, true);
+    session.close();
+  });
+
+  test('gets none any more above the highest limit', async () => {
+    const { valve, session } = newIntake().open();
+    session.hold(401);
+    await delay(LIMITS.breathMs + LOOKED_MS);
+    assert.deepEqual([valve.isPaused, valve.resumed], [true, 0]);
+    session.close();
+  });
+
+  test('that closes is read, so that the close is heard, and counts nothing any more', () => {
+    const { intake, open } = newIntake();
+    const { valve, session } = open();
+    const release = session.hold(101);
+    session.close();
+    release();
+    session.hold(5)();
+    session.hold(500);
+    assert.deepEqual([valve.isPaused, intake.heldBytes()], [false, 0]);
+  });
+});
+
+test('when all sessions together hold too much, only those stop that hold more than an even part', async () => {
+  const { intake, open } = newIntake({ ...LIMITS, processBytes: 150 });
+  const [large, small] = [open(), open()];
+  const release = large.session.hold(90);
+  small.session.hold(10);
+  assert.equal(large.valve.isPaused, false);
+  small.session.hold(51);
+  assert.deepEqual([large.valve.isPaused, small.valve.isPaused], [false, false]);
+  // Two hold something: each may hold 75.
+  large.session.hold(1);
+  assert.deepEqual([large.valve.isPaused, small.valve.isPaused], [true, false]);
+  small.session.hold(1);
+  assert.equal(small.valve.isPaused, false);
+  release();
+  assert.equal(large.valve.isPaused, false);
+  assert.equal(intake.heldBytes(), 63);
+  large.session.close();
+  small.session.close();
+});
+
+test('the size of a message are its characters and bytes, at any depth', () => {
+  const message = { a: 'four', b: [{ c: new Uint8Array(3), d: null, e: 7 }], f: undefined };
+  assert.equal(sizeOf(message), 7);
+  assert.equal(sizeOf(null), 0);
+});
