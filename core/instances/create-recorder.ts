@@ -34,12 +34,14 @@ export function recordUnderLease<T>(
 
 /**
  * The same for what many sessions saw, many entries in one transaction. An entry whose lease has passed is
- * rejected with LeaseLost. The order of pushes is the order in which they are recorded.
+ * rejected with LeaseLost. The order of pushes is the order in which those of one shard, or of one of `sharedBy`, are recorded.
  */
 export function createRecorder<In extends { lease: Lease }, Read = undefined>(
   deps: RecorderDeps,
   options: {
     maxBatch: number;
+    /** As of the coalescer; absent: the shard. */
+    sharedBy?: (entry: In) => string | number;
     /** Reads, of all entries, what `record` needs: in the same round trip as the leases. */
     read: (client: Transaction, entries: readonly In[]) => Promise<Read>;
     record: (recording: Recording, current: readonly In[], read: Read) => Promise<void>;
@@ -47,6 +49,7 @@ export function createRecorder<In extends { lease: Lease }, Read = undefined>(
 ): Coalescer<In, Recorded> {
   return createCoalescer<In, Recorded>({
     maxBatch: options.maxBatch,
+    sharedBy: options.sharedBy ?? (({ lease }) => lease.shard),
     async run(batch) {
       const now = deps.clock.now();
       const { outcomes } = await tellEvents(deps, (tell) =>

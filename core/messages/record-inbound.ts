@@ -69,7 +69,10 @@ export const RECEIVED_BATCH_MAX = 128;
  * own is that send.
  */
 export function createInboundRecorder(deps: RecorderDeps): InboundRecorder {
-  return createRecorder<ReceivedBatch, Known>(deps, { maxBatch: 16, read: readKnown, record });
+  return createRecorder<ReceivedBatch, Known>(deps, {
+    ...{ maxBatch: 16, read: readKnown, record },
+    sharedBy: ({ messages, lease }) => messages[0]?.companyId ?? lease.shard,
+  });
 }
 
 async function record(

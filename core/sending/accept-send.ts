@@ -57,17 +57,16 @@ export interface AcceptDeps {
   trace?: Trace | undefined;
 }
 
-const MAX_BATCH = 128;
-
 /**
  * The accept of every asynchronous send. Concurrent accepts share one transaction: it takes the
- * instances' locks, reads what decides, decides in the order of arrival, and writes all rows with one
+ * instances' locks, reads what decides, decides in the order of each company's arrival, and writes all rows with one
  * statement. The lock makes the guard's counts exact across processes and an instance's outbox order
  * the same as its commit order (docs/decisions/0002-coalesced-accept.md has what was measured).
  */
 export function createAcceptor(deps: AcceptDeps): Acceptor {
   const coalescer = createCoalescer<SendCommand, AcceptedSend>({
-    maxBatch: MAX_BATCH,
+    maxBatch: 128,
+    sharedBy: ({ principal }) => principal.companyId,
     run: async (batch) => acceptBatch(deps, await underKnownAddresses(deps.db, batch)),
   });
   return {

@@ -37,6 +37,7 @@ export function createAttempts(db: Db): Attempts {
 function createNotes(db: Db, text: string) {
   return createCoalescer<Attempt, boolean>({
     maxBatch: MAX_BATCH,
+    sharedBy: ({ lease }) => lease.shard,
     async run(batch) {
       const { outcomes, result } = await underLeases(db, batch, {
         read: async () => undefined,

@@ -1,5 +1,6 @@
 import { isUnavailable } from './db.ts';
 import { noAnswerInTime } from './in-time.ts';
+import { createLanes } from './lanes.ts';
 
 /**
  * Group commit in the process: while one batch is being written, arriving inputs gather and go in the
@@ -9,11 +10,16 @@ import { noAnswerInTime } from './in-time.ts';
  * that input alone. When `run` itself throws, the whole batch is rejected if the database was
  * unavailable; otherwise each input is run alone, so that one input the database refuses costs nobody
  * else anything.
+ *
+ * When more waits than goes into a batch, those that `sharedBy` names get equal parts of it: whoever pushes thousands of
+ * inputs at once waits for them alone. The order of each one's inputs stays.
  */
 export function createCoalescer<In, Out>(options: {
   run: (batch: In[]) => Promise<(Out | Error)[]>;
   /** Inputs in one batch at most. */
   maxBatch: number;
+  /** Whose input it is. Absent: the order of arrival is the order of all. */
+  sharedBy?: (input: In) => string | number;
 }): Coalescer<In, Out> {
   interface Waiting {
     input: In;
@@ -21,16 +27,15 @@ export function createCoalescer<In, Out>(options: {
     resolve: (out: Out) => void;
     reject: (err: unknown) => void;
   }
-  let queue: Waiting[] = [];
+  const { sharedBy = () => '' } = options;
+  const queue = createLanes<Waiting>(({ input }) => sharedBy(input));
   let running: Promise<void> | null = null;
 
   async function drain(): Promise<void> {
     // One turn of the event loop: requests that arrived in the same read go together.
     await new Promise(setImmediate);
-    while (queue.length > 0) {
-      const batch = queue.slice(0, options.maxBatch);
-      queue = queue.length > batch.length ? queue.slice(batch.length) : [];
-      const waiting = batch.filter((each) => !isLate(each));
+    while (queue.size() > 0) {
+      const waiting = queue.take(options.maxBatch).filter((each) => !isLate(each));
       if (waiting.length > 0) await runBatch(waiting);
     }
     running = null;
@@ -66,14 +71,14 @@ export function createCoalescer<In, Out>(options: {
   return {
     push(input, untilMs = Number.POSITIVE_INFINITY) {
       return new Promise((resolve, reject) => {
-        queue.push({ input, untilMs, resolve, reject });
+        queue.add({ input, untilMs, resolve, reject });
         running ??= drain();
       });
     },
     async idle() {
       while (running) await running;
     },
-    size: () => queue.length,
+    size: queue.size,
   };
 }
 
