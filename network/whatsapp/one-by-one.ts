@@ -3,8 +3,15 @@
  * so packed frames are overtaken while they are unpacked, messages whose sender must be looked up by those of
  * known senders, and messages that waited for the session by live ones.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { FRAME_BYTES, type SessionIntake, sizeOf } from './intake.ts';
 import type { LibrarySocket, WireNode } from './library-types.ts';
+
+/**
+ * After so long the other sessions of the process have their turn. To decrypt is a chain of promises, which lets nobody in
+ * between: the messages of one read of the socket took 0.2 s, those of a flood seconds.
+ */
+const TURN_MS = 5;
 
 /** What others may send as much of as they like, and the library starts on at once. */
 const AT_ONCE = ['CB:receipt', 'CB:notification', 'CB:call'];
@@ -50,9 +57,18 @@ function lineUp<T>(
 ): void {
   replaceListeners<T>(ws, event, (listen) => {
     let line: Promise<unknown> = Promise.resolve();
+    let sinceMs = 0;
+    async function handle(told: T): Promise<void> {
+      // Frames go on: what they bring may be an answer that somebody waits for.
+      if (event !== 'message' && performance.now() - sinceMs >= TURN_MS) {
+        await nextTurn();
+        sinceMs = performance.now();
+      }
+      await listen(prepare(told));
+    }
     return (told) => {
       const before = line;
-      const done = held(intake, told, () => before.then(() => listen(prepare(told))));
+      const done = held(intake, told, () => before.then(() => handle(told)));
       line = done.catch(() => undefined);
       return done;
     };
