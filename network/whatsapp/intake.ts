@@ -37,9 +37,10 @@ export interface IntakeLimits {
   breathMs: number;
 }
 
-/** Counted besides its bytes for what waits as it came. */
-export const FRAME_BYTES = 1_024;
-/** The same for what was read: objects, promises and what is written about it. */
+/**
+ * Counted for each thing besides its bytes: objects, promises and what is written about it. As much for what is not decrypted
+ * yet: once it is read, nothing stops it.
+ */
 export const ITEM_BYTES = 4_096;
 
 /** A text counts some 4 KiB, so a session holds about 1,000 of them, eight batches of its owner. */

@@ -4,7 +4,7 @@
  * known senders, and messages that waited for the session by live ones.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { FRAME_BYTES, type SessionIntake, sizeOf } from './intake.ts';
+import { ITEM_BYTES, type SessionIntake, sizeOf } from './intake.ts';
 import type { LibrarySocket, WireNode } from './library-types.ts';
 
 /**
@@ -29,7 +29,7 @@ export function handleOneByOne(ws: LibrarySocket['ws'], intake: SessionIntake): 
 }
 
 async function held(intake: SessionIntake, told: unknown, handle: () => unknown): Promise<void> {
-  const release = intake.hold(FRAME_BYTES + sizeOf(told));
+  const release = intake.hold(ITEM_BYTES + sizeOf(told));
   try {
     await handle();
   } finally {
