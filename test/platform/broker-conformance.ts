@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Broker } from '@posthorn/core/platform/broker/broker.ts';
+import { type Broker, NoSuchQueue } from '@posthorn/core/platform/broker/broker.ts';
 import { tellFigure } from '../support/figures.ts';
 import { waitFor } from '../support/process.ts';
 
@@ -193,6 +193,22 @@ export function testBroker(name: string, create: () => Promise<Broker>): void {
       const tookMs = performance.now() - since;
       tellFigure(`${total} messages with many in flight`, tookMs, { atMost: 10_000 });
       await consumer.close();
+    });
+
+    it('makes a queue that ends with its consumer, and says of a message to it that it is gone', async () => {
+      const got: unknown[] = [];
+      const name = Promise.withResolvers<string>();
+      const consumer = await broker.consumeOwn(
+        { prefetch: 10 },
+        async (body) => void got.push(body),
+        name.resolve,
+      );
+      const queue = await name.promise;
+      for (const n of [1, 2, 3]) await broker.publish(queue, n);
+      await waitFor(() => got.length === 3);
+      assert.deepEqual(got, [1, 2, 3]);
+      await consumer.close();
+      await assert.rejects(broker.publish(queue, 4), NoSuchQueue);
     });
 
     it('rejects once it is closed', async () => {

@@ -6,11 +6,20 @@ export interface Broker {
   /** Makes the durable queues exist; waits for a broker that is away. Safe to call again. */
   declare(queues: readonly string[]): Promise<void>;
   /**
-   * Resolves once the broker has confirmed that the message is stored in `queue`. Rejects when it was
-   * returned (no such queue), refused, or not confirmed within the adapter's own time-out; then it
-   * counts as not published.
+   * Resolves once the broker has confirmed that the message is stored in `queue`. Rejects when it was returned
+   * ({@link NoSuchQueue}), refused, or not confirmed within the adapter's own time-out; then it counts as not
+   * published.
    */
   publish(queue: string, body: unknown): Promise<void>;
+  /**
+   * Delivers as `consume` does, from a queue that goes with its consumer, and with whatever it holds. A lost connection makes
+   * a new one: `onQueue` is told the name of each once it delivers. Waits for a broker that is away.
+   */
+  consumeOwn(
+    options: ConsumeOptions,
+    handle: (body: unknown) => Promise<void>,
+    onQueue: (queue: string) => void,
+  ): Promise<Consumer>;
   /**
    * Delivers each message to `handle`; resolving acks it, throwing returns it to the queue after a short pause.
    * Waits for a broker that is away; rejects when the queue does not exist.
@@ -30,6 +39,14 @@ export interface Broker {
   /** Called each time the connection comes (back) up: the relay sweeps at once instead of by timer. */
   onUp(listener: () => void): void;
   close(): Promise<void>;
+}
+
+/** A message was published to a queue that is not there. */
+export class NoSuchQueue extends Error {
+  constructor(queue: string) {
+    super(`no such queue: ${queue}`);
+    this.name = 'NoSuchQueue';
+  }
 }
 
 export interface ConsumeOptions {

@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Broker } from './broker.ts';
+import { type Broker, NoSuchQueue } from './broker.ts';
 import { createRequeuePause } from './requeue-pause.ts';
 
 interface Subscription {
@@ -25,6 +26,7 @@ const COMPACT_FROM = 1_024;
  * Bodies are kept as JSON, so that a handler gets what it would get over a real broker and never shares
  * an object with the publisher.
  */
+// long: its functions share the queues
 export function createInProcessBroker(): Broker {
   const queues = new Map<string, Queue>();
   const closing = new AbortController();
@@ -33,14 +35,53 @@ export function createInProcessBroker(): Broker {
   const find = (name: string): Queue => {
     if (closing.signal.aborted) throw new Error('broker is closed');
     const queue = queues.get(name);
-    if (!queue) throw new Error(`no such queue: ${name}`);
+    if (!queue) throw new NoSuchQueue(name);
     return queue;
+  };
+
+  const consume: Broker['consume'] = async (name, { prefetch }, handle) => {
+    const queue = find(name);
+    const stopping = new AbortController();
+    const running = new Set<Promise<void>>();
+    const pause = createRequeuePause();
+
+    const work = async (json: string) => {
+      // Never inside publish(): a handler starts with a clean stack, as it would over a real broker.
+      await null;
+      try {
+        await handle(JSON.parse(json));
+        pause.reset();
+      } catch {
+        await delay(pause.next(), undefined, { signal: stopping.signal }).catch(() => {});
+        putBack(queue, json);
+      }
+      subscription.inFlight -= 1;
+      pump(queue);
+    };
+    const subscription: Subscription = {
+      prefetch,
+      inFlight: 0,
+      deliver(json) {
+        const run = work(json).finally(() => running.delete(run));
+        running.add(run);
+      },
+    };
+    const stop = async () => {
+      stopping.abort();
+      queue.subscriptions = queue.subscriptions.filter((other) => other !== subscription);
+      consumers.delete(stop);
+      await Promise.all(running);
+    };
+    consumers.add(stop);
+    queue.subscriptions.push(subscription);
+    pump(queue);
+    return { close: stop };
   };
 
   return {
     async declare(names) {
       for (const name of names) {
-        if (!queues.has(name)) queues.set(name, { waiting: [], head: 0, subscriptions: [] });
+        if (!queues.has(name)) queues.set(name, newQueue());
       }
     },
     async publish(name, body) {
@@ -50,43 +91,18 @@ export function createInProcessBroker(): Broker {
       queue.waiting.push(json);
       pump(queue);
     },
-    async consume(name, { prefetch }, handle) {
-      const queue = find(name);
-      const stopping = new AbortController();
-      const running = new Set<Promise<void>>();
-      const pause = createRequeuePause();
-
-      const work = async (json: string) => {
-        // Never inside publish(): a handler starts with a clean stack, as it would over a real broker.
-        await null;
-        try {
-          await handle(JSON.parse(json));
-          pause.reset();
-        } catch {
-          await delay(pause.next(), undefined, { signal: stopping.signal }).catch(() => {});
-          putBack(queue, json);
-        }
-        subscription.inFlight -= 1;
-        pump(queue);
-      };
-      const subscription: Subscription = {
-        prefetch,
-        inFlight: 0,
-        deliver(json) {
-          const run = work(json).finally(() => running.delete(run));
-          running.add(run);
+    consume,
+    async consumeOwn(options, handle, onQueue) {
+      const name = `own.${randomUUID()}`;
+      queues.set(name, newQueue());
+      const consumer = await consume(name, options, handle);
+      onQueue(name);
+      return {
+        close() {
+          queues.delete(name);
+          return consumer.close();
         },
       };
-      const stop = async () => {
-        stopping.abort();
-        queue.subscriptions = queue.subscriptions.filter((other) => other !== subscription);
-        consumers.delete(stop);
-        await Promise.all(running);
-      };
-      consumers.add(stop);
-      queue.subscriptions.push(subscription);
-      pump(queue);
-      return { close: stop };
     },
     isUp: () => !closing.signal.aborted,
     isBlocked: () => false,
@@ -97,6 +113,10 @@ export function createInProcessBroker(): Broker {
       await Promise.all([...consumers].map((stop) => stop()));
     },
   };
+}
+
+function newQueue(): Queue {
+  return { waiting: [], head: 0, subscriptions: [] };
 }
 
 /** Hands waiting messages to the subscriptions that have room, each in its turn. */

@@ -3,7 +3,7 @@ import type { Channel, Connection } from 'rabbitmq-client';
 import type { Log } from '../process/log.ts';
 import type { Consumer } from './broker.ts';
 import { atMost, keepChannel } from './rabbitmq-channel.ts';
-import { queueArguments } from './rabbitmq-queues.ts';
+import { ownQueueArguments, ownQueueName, queueArguments } from './rabbitmq-queues.ts';
 import { createRequeuePause } from './requeue-pause.ts';
 
 export interface ConsumerOptions {
@@ -11,7 +11,10 @@ export interface ConsumerOptions {
   log: Log;
   /** Fires when the whole broker closes. */
   signal: AbortSignal;
-  queue: string;
+  /** Null: a queue of its own, anew with each connection. */
+  queue: string | null;
+  /** Told the queue from which it takes, each time that it begins to. */
+  onQueue?: (queue: string) => void;
   /** Unacked messages in flight at most. */
   prefetch: number;
   handle: (body: unknown) => Promise<void>;
@@ -25,7 +28,8 @@ export interface ConsumerOptions {
  * messages come again, and the same message is never in two handlers of one consumer.
  */
 export async function startConsumer(options: ConsumerOptions): Promise<Consumer> {
-  const { connection, log, queue, prefetch, handle } = options;
+  const { connection, log, prefetch, handle } = options;
+  const name = options.queue ?? 'own queue';
   const closing = new AbortController();
   const running = new Set<Promise<void>>();
   const pause = createRequeuePause();
@@ -37,7 +41,7 @@ export async function startConsumer(options: ConsumerOptions): Promise<Consumer>
     try {
       send();
     } catch (err) {
-      log.warn({ err, queue }, 'acknowledging failed, the message will be delivered again');
+      log.warn({ err, queue: name }, 'acknowledging failed, the message will be delivered again');
     }
   };
 
@@ -45,7 +49,7 @@ export async function startConsumer(options: ConsumerOptions): Promise<Consumer>
     try {
       await handle(body);
     } catch (err) {
-      log.warn({ err, queue }, 'handler failed, returning the message to its queue');
+      log.warn({ err, queue: name }, 'handler failed, returning the message to its queue');
       await delay(pause.next(), undefined, { signal: closing.signal }).catch(() => {});
       answer(channel, () => channel.basicNack({ deliveryTag, requeue: true }));
       return;
@@ -57,12 +61,13 @@ export async function startConsumer(options: ConsumerOptions): Promise<Consumer>
   const channels = keepChannel({
     connection,
     log,
-    name: `consumer of ${queue}`,
+    name: `consumer of ${name}`,
     signal: options.signal,
     async setUp(channel) {
       await Promise.all(running);
       // Declared again, not only looked up: a broker that lost its data has lost the queue.
-      await channel.queueDeclare(queueArguments(queue));
+      const queue = options.queue ?? ownQueueName();
+      await channel.queueDeclare(options.queue === null ? ownQueueArguments(queue) : queueArguments(queue));
       await channel.basicQos({ prefetchCount: prefetch });
       // Somebody deleted the queue: begin again, which makes it anew.
       channel.once('basic.cancel', () => void channel.close());
@@ -73,6 +78,7 @@ export async function startConsumer(options: ConsumerOptions): Promise<Consumer>
         running.add(run);
       });
       consumerTag = started.consumerTag;
+      options.onQueue?.(queue);
     },
   });
   await channels.ready;

@@ -1,6 +1,7 @@
 import { setTimeout as delay, setImmediate as immediate } from 'node:timers/promises';
 import type { Connection } from 'rabbitmq-client';
 import type { Log } from '../process/log.ts';
+import { NoSuchQueue } from './broker.ts';
 import { keepChannel } from './rabbitmq-channel.ts';
 import { declareQueues } from './rabbitmq-queues.ts';
 
@@ -93,7 +94,7 @@ export function startPublisher(options: {
     // An unroutable message is returned and then confirmed; the library resolves the confirm at once but
     // emits the return from a setImmediate that was queued before it.
     await immediate();
-    if (inFlight.get(messageId)?.returned) throw new Error(`publish to ${queue} returned: no such queue`);
+    if (inFlight.get(messageId)?.returned) throw new NoSuchQueue(queue);
   };
 
   return {

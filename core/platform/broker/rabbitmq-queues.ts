@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Connection } from 'rabbitmq-client';
 
@@ -18,6 +19,16 @@ export function queueArguments(queue: string) {
     durable: true,
     arguments: { 'x-queue-type': 'quorum' as const, 'x-delivery-limit': DELIVERY_LIMIT },
   };
+}
+
+/** Another name each time: the broker may not have noticed yet that the connection of the last one is gone. */
+export function ownQueueName(): string {
+  return `posthorn.owner.${randomUUID()}`;
+}
+
+/** On one node and in memory: it ends with its connection, and no replica has to agree on it. */
+export function ownQueueArguments(queue: string) {
+  return { queue, durable: false, exclusive: true, autoDelete: true };
 }
 
 /** Declares the queues once. Rejects with the broker's error when one is refused. */

@@ -3,7 +3,7 @@ import type { Log } from '../process/log.ts';
 import type { Broker, Consumer } from './broker.ts';
 import { nodesOf } from './broker-url.ts';
 import { atMost } from './rabbitmq-channel.ts';
-import { startConsumer } from './rabbitmq-consumer.ts';
+import { type ConsumerOptions, startConsumer } from './rabbitmq-consumer.ts';
 import { startPublisher } from './rabbitmq-publisher.ts';
 import { checkQueue, declareQueues, persist } from './rabbitmq-queues.ts';
 
@@ -54,6 +54,20 @@ export function createRabbitBroker(options: RabbitBrokerOptions): Broker {
     },
   });
 
+  async function consume(options: Omit<ConsumerOptions, 'log' | 'signal'>): Promise<Consumer> {
+    const { signal } = closing;
+    signal.throwIfAborted();
+    const consumer = await startConsumer({ ...options, log, signal });
+    consumers.add(consumer);
+    if (signal.aborted) await consumer.close();
+    return {
+      async close() {
+        await consumer.close();
+        consumers.delete(consumer);
+      },
+    };
+  }
+
   return {
     async declare(queues) {
       // A caller may publish once declare resolves, so the publisher must be ready.
@@ -67,17 +81,10 @@ export function createRabbitBroker(options: RabbitBrokerOptions): Broker {
       closing.signal.throwIfAborted();
       const connection = unblocked();
       if (!declared.has(queue)) await persist(() => checkQueue(connection, queue), closing.signal);
-      const { signal } = closing;
-      const consumer = await startConsumer({ connection, log, signal, queue, prefetch, handle });
-      consumers.add(consumer);
-      if (signal.aborted) await consumer.close();
-      return {
-        async close() {
-          await consumer.close();
-          consumers.delete(consumer);
-        },
-      };
+      return consume({ connection, queue, prefetch, handle });
     },
+    consumeOwn: ({ prefetch }, handle, onQueue) =>
+      consume({ connection: unblocked(), queue: null, prefetch, handle, onQueue }),
     isUp: () => publisher.isUp() && consuming?.ready !== false,
     isBlocked: () => isBlocked() && consuming?.ready !== false,
     onUp(listener) {
