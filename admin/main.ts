@@ -7,13 +7,17 @@ import { doctor } from './commands/doctor.ts';
 import { drain } from './commands/drain.ts';
 import { erase } from './commands/erase.ts';
 import { exportData } from './commands/export.ts';
+import { move } from './commands/move.ts';
 import { requeue } from './commands/requeue.ts';
 import { reseal } from './commands/reseal.ts';
+import { shards } from './commands/shards.ts';
 
 /** Runs an operator's command: `npm run admin -- <command>`, in the image `posthorn admin <command>`. */
 const COMMANDS: Readonly<Record<string, AdminCommand>> = {
   doctor,
   drain,
+  shards,
+  move,
   reseal,
   requeue,
   export: exportData,

@@ -160,6 +160,7 @@ async function openConnections({ config, log, metrics, shutdown, bus }: WorkerRo
 function addGauges(parts: Parts, pipeline: RunningWorker): void {
   const { metrics } = parts;
   showBacklog(parts);
+  metrics.gauge('posthorn_shards', 'Shards that there are', () => pipeline.counts().ofShards);
   metrics.gauge('posthorn_shards_owned', 'Shards owned by this worker', () => pipeline.counts().shards);
   metrics.gauge(
     'posthorn_sessions',

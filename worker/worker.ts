@@ -2,7 +2,7 @@ import type { DirectDelivery } from '@posthorn/core/events/direct-delivery.ts';
 import { tellAbilities } from '@posthorn/core/instances/driver-abilities.ts';
 import { createSessionKeyWriter } from '@posthorn/core/instances/keep-session-keys.ts';
 import { createSettingsLoader } from '@posthorn/core/instances/load-settings.ts';
-import { SHARD_COUNT, shardQueue } from '@posthorn/core/instances/shard.ts';
+import { DEFAULT_SHARDS, shardQueue } from '@posthorn/core/instances/shard.ts';
 import { type EndedChange, recordChangeTask } from '@posthorn/core/messages/record-change-task.ts';
 import { createInboundRecorder } from '@posthorn/core/messages/record-inbound.ts';
 import { createProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
@@ -21,7 +21,7 @@ import { createPendingLoader } from '@posthorn/core/sending/load-pending.ts';
 import type { LocalQueues } from '@posthorn/core/sending/local-queues.ts';
 import { noteTyping } from '@posthorn/core/sending/note-typing.ts';
 import { createWorkTries } from '@posthorn/core/sending/work-tries.ts';
-import { drainNotification } from '@posthorn/core/workers/members.ts';
+import { drainNotification, LOOK_AGAIN } from '@posthorn/core/workers/members.ts';
 import { startRpcServer } from './actions/rpc-server.ts';
 import type { WorkCounts } from './count-work.ts';
 import type { InstanceQueueDeps } from './dispatch/queue-context.ts';
@@ -29,6 +29,7 @@ import { noWorkerMedia, type WorkerMedia } from './media/worker-media.ts';
 import { type Membership, newWorkerTag, startMembership } from './ownership/membership.ts';
 import { startShardOwner } from './ownership/shard-owner.ts';
 import { startRelay } from './relay/relay.ts';
+import { startTakingWakeUps } from './relay/take-wake-ups.ts';
 import { startScheduleRunner } from './schedule/schedule-runner.ts';
 import { fencedDriver } from './sessions/fenced-driver.ts';
 import { offeredDrivers } from './sessions/offered-drivers.ts';
@@ -73,7 +74,8 @@ export interface RunningWorker {
    * For the acceptor in this process: wakes the queues of instances this worker owns, otherwise the relay.
    */
   queues: LocalQueues;
-  counts(): { shards: number; sessions: number };
+  /** `ofShards`: how many there are, of all workers. */
+  counts(): { shards: number; ofShards: number; sessions: number };
   /** The longest time that a connected instance here has had a pending send without progress. */
   lateMs(): number;
   /** Hands over its shards, records the work in progress, and ends. */
@@ -87,10 +89,12 @@ const RELAY_SHARD = 0;
  * Starts the pipeline's consumers: the relay, and the sessions and instance queues of the shards this worker
  * owns.
  */
+// long: puts the parts together that need each other
 export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
   const drivers = [deps.driver, ...(deps.otherDrivers ?? [])];
   for (const driver of drivers) await tellAbilities(deps.db, { name: driver.name, lacks: lacksOf(driver) });
-  await deps.broker.declare(Array.from({ length: SHARD_COUNT }, (_, shard) => shardQueue(shard)));
+  // For a release before beside this one; there are no more of them, however many shards there are.
+  await deps.broker.declare(Array.from({ length: DEFAULT_SHARDS }, (_, shard) => shardQueue(shard)));
   const recorder = createProgressRecorder(deps);
   const inbound = createInboundRecorder(deps);
   const keyWriter = createSessionKeyWriter(deps);
@@ -114,32 +118,38 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     loader: createPendingLoader(deps),
     attempts: createAttempts(deps.db),
     noteTyping: (typing) => noteTyping(deps.db, typing),
-    onLeaseLost: (lease) => owner.giveUp(lease),
+    onLeaseLost(lease) {
+      // An instance that moved away took nothing else of its shard with it.
+      if (lease.hold?.isOver() !== true) owner.giveUp(lease);
+    },
     random: Math.random,
   });
   const owner = startShardOwner({
     membership,
     log: deps.log,
-    onAcquire: (lease) => sessions.acquire(lease),
+    onAcquire: (leases) => sessions.acquire(leases),
     onRelease: (shard, how) => sessions.release(shard, how),
   });
   deps.bus.on('workers', (payload) => {
     const id = membership.id();
     if (id !== null && payload === drainNotification(id)) owner.drain();
+    if (payload === LOOK_AGAIN) owner.look();
   });
   const rpc = startRpcServer({
     ...deps,
     recorder,
     recordChange,
     leases: () => owner.owned(),
+    leaseFor: (instanceId, shard) => sessions.leaseFor(instanceId, shard),
     instance(instanceId) {
       const held = sessions.find(instanceId);
       return held && { queue: held.queue, session: held.network(), noteAnswer: held.noteAnswer };
     },
   });
+  const wakeUps = startTakingWakeUps({ ...deps, membership, sessions });
   const relay = startRelay({
     ...deps,
-    isLeader: () => owner.owned().some((lease) => lease.shard === RELAY_SHARD),
+    isLeader: () => owner.owns(RELAY_SHARD),
   });
   const queues: LocalQueues = {
     idleAt: (instanceId) => sessions.find(instanceId)?.queue.idleAt() ?? null,
@@ -153,11 +163,12 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
   const schedule = startScheduleRunner({ ...deps, acceptor, media: media.sources, pulse: membership });
   return {
     queues,
-    counts: () => sessions.counts(),
+    counts: () => ({ ...sessions.counts(), ofShards: owner.ofShards() }),
     lateMs: () => sessions.lateMs(),
     async stop() {
       await Promise.all([schedule.stop(), relay.stop(), rpc.stop()]);
       await owner.stop();
+      await wakeUps.stop();
       await sessions.stop();
       await Promise.all([recorder.idle(), inbound.idle()]);
       if (!deps.membership) await membership.stop();

@@ -11,7 +11,7 @@ import { type Instance, InstanceSchema } from './entities.ts';
 import { instanceView } from './instance-view.ts';
 import { type ProxyRules, takeProxy } from './proxy.ts';
 import type { InstanceSettings } from './settings.ts';
-import { shardOf } from './shard.ts';
+import { COUNT_SHARDS, shardOf } from './shard.ts';
 
 /**
  * Creates an instance of the company: 409 DUPLICATE_INSTANCE_NAME (names differ by more than case), 403
@@ -35,6 +35,7 @@ export async function createInstance(
   const proxy = takeProxy(deps.proxies, driver, input.proxy ?? null);
   const created = deps.orm.forCompany(companyId).transactional(async (em) => {
     await checkLimit(em, companyId);
+    const [shards] = await em.execute<{ shards: number }[]>(COUNT_SHARDS);
     const now = deps.clock.now();
     const id = newId();
     const instance = em.create(InstanceSchema, {
@@ -42,7 +43,7 @@ export async function createInstance(
       companyId,
       name: input.name,
       driver,
-      shard: shardOf(id),
+      shard: shardOf(id, shards!.shards),
       state: 'CREATED',
       desired: 'disconnected',
       generation: 0,

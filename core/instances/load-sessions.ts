@@ -10,6 +10,10 @@ export interface SessionRow {
   /** The network it is on. */
   driver: string;
   shard: number;
+  /** The shard that an operator chose for it, or null. */
+  placed: number | null;
+  /** What is added to the epoch of its shard, so that it grew when the instance came from another one. */
+  epochOffset: number;
   state: InstanceState;
   /** The state that the users asked for; under a hold `disconnected`, except that a logout is finished. */
   desired: DesiredState;
@@ -34,7 +38,7 @@ export async function loadSessionRows(
 ): Promise<SessionRow[]> {
   const one = 'instanceId' in where;
   const found = await sql.query<Row>(
-    `SELECT i.id, i.company_id, i.driver, i.proxy, i.last_error, i.shard, i.state, i.wanted, ${holdSql('c')} AS hold,
+    `SELECT i.id, i.company_id, i.driver, i.proxy, i.last_error, i.shard, i.placed, i.epoch_offset, i.state, i.wanted, ${holdSql('c')} AS hold,
             i.generation, i.settings, i.credentials,
             CASE WHEN p.code IS NULL AND p.code_error IS NULL THEN p.code_phone END AS code_phone
      FROM instances i JOIN companies c ON c.id = i.company_id
@@ -49,6 +53,8 @@ export async function loadSessionRows(
     proxy: row.proxy,
     lastError: row.last_error,
     shard: row.shard,
+    placed: row.placed,
+    epochOffset: row.epoch_offset,
     state: row.state,
     desired: row.hold !== null && row.wanted === 'connected' ? 'disconnected' : row.wanted,
     hold: row.hold,
@@ -66,6 +72,8 @@ interface Row {
   proxy: Buffer | null;
   last_error: string | null;
   shard: number;
+  placed: number | null;
+  epoch_offset: number;
   state: InstanceState;
   wanted: DesiredState;
   hold: CompanyHold | null;

@@ -6,6 +6,39 @@ export interface Lease {
   epoch: number;
   /** The owner before did not hand it over: it may have died of something that comes again. */
   afterCrash?: boolean;
+  /** Of one instance: it may leave the shard while the lease of the shard stands. */
+  hold?: Hold;
+}
+
+/** Whether an instance still belongs to the shard of its lease, and what is being written for it. */
+export interface Hold {
+  isOver(): boolean;
+  /** Nothing is written under it from now on; resolves when what is being written has ended. */
+  end(): Promise<void>;
+  during<T>(writing: Promise<T>): Promise<T>;
+}
+
+/** The lease of a shard, for one of its instances. */
+export function leaseOfInstance({ shard, epoch, afterCrash }: Lease): Lease & { hold: Hold } {
+  return { shard, epoch, ...(afterCrash === undefined ? {} : { afterCrash }), hold: createHold() };
+}
+
+function createHold(): Hold {
+  const writes = new Set<Promise<unknown>>();
+  let isOver = false;
+  return {
+    isOver: () => isOver,
+    async end() {
+      isOver = true;
+      await Promise.allSettled(writes);
+    },
+    during(writing) {
+      writes.add(writing);
+      const forget = () => writes.delete(writing);
+      writing.then(forget, forget);
+      return writing;
+    },
+  };
 }
 
 /**
@@ -38,11 +71,12 @@ export async function underLease<T>(
   lease: Lease,
   work: (client: Transaction) => Promise<T>,
 ): Promise<T> {
-  return db.transaction(async (client) => {
+  const writing = db.transaction(async (client) => {
     const stands = await lockLeases(client, [lease]);
     if (!stands(lease)) throw new LeaseLost(lease);
     return work(client);
   });
+  return lease.hold ? lease.hold.during(writing) : writing;
 }
 
 /**
@@ -59,14 +93,18 @@ export async function underLeases<In extends { lease: Lease }, Read, T>(
     work: (client: Transaction, current: In[], read: Read) => Promise<T>;
   },
 ): Promise<{ outcomes: (Recorded | LeaseLost)[]; result: T | null }> {
-  return db.transaction(async (client) => {
+  const writing = db.transaction(async (client) => {
     const leases = entries.map((entry) => entry.lease);
     const [stands, read] = await Promise.all([lockLeases(client, leases), options.read(client, entries)]);
+    // Judged once: a hold may end at any time, and what is admitted here is waited for.
     const current = entries.filter((entry) => stands(entry.lease));
+    const admitted = new Set(current);
     const result = current.length > 0 ? await options.work(client, current, read) : null;
-    const outcomes = entries.map(({ lease }) => (stands(lease) ? 'recorded' : new LeaseLost(lease)));
+    const outcomes = entries.map((entry) => (admitted.has(entry) ? 'recorded' : new LeaseLost(entry.lease)));
     return { outcomes, result };
   });
+  for (const { lease } of entries) lease.hold?.during(writing).catch(() => undefined);
+  return writing;
 }
 
 /** Which of these leases stand. One worker may ask for a shard under two epochs, its present and a former one. */
@@ -78,5 +116,5 @@ async function lockLeases(sql: Sql, leases: readonly Lease[]): Promise<(lease: L
     values: [shards],
   });
   const epochs = new Map(held.rows.map((row) => [row.shard, row.epoch]));
-  return ({ shard, epoch }) => epochs.get(shard) === epoch;
+  return ({ shard, epoch, hold }) => epochs.get(shard) === epoch && hold?.isOver() !== true;
 }

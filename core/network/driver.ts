@@ -56,7 +56,7 @@ export interface NetworkDriver {
 
 export interface OpenRequest {
   instanceId: string;
-  /** The shard lease under which the session is held; a network may refuse an older one. */
+  /** Grows with each owner of the instance; a network may refuse an older one. */
   epoch: number;
   /** What an earlier `paired` gave, or a user; opaque to us, kept encrypted. */
   credentials: unknown | null;

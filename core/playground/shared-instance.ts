@@ -1,7 +1,7 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { PLATFORM_COMPANY_ID } from '../access/superadmin.ts';
 import type { InstanceSettings } from '../instances/settings.ts';
-import { shardOf } from '../instances/shard.ts';
+import { countShards, shardOf } from '../instances/shard.ts';
 import type { Bus } from '../platform/broker/bus.ts';
 import { type NotificationWaits, waitUntilFound } from '../platform/broker/notification-waits.ts';
 import type { Db } from '../platform/database/db.ts';
@@ -51,7 +51,7 @@ async function create({ db, bus, clock }: SharedInstanceDeps): Promise<void> {
       PLAYGROUND_INSTANCE_ID,
       PLATFORM_COMPANY_ID,
       NAME,
-      shardOf(PLAYGROUND_INSTANCE_ID),
+      shardOf(PLAYGROUND_INSTANCE_ID, await countShards(db)),
       JSON.stringify(SETTINGS),
       clock.now(),
     ],

@@ -1,11 +1,13 @@
 import type { Lease } from '../instances/lock-leases.ts';
-import { SHARD_COUNT } from '../instances/shard.ts';
 import type { Sql } from '../platform/database/db.ts';
 import type { OwnerCall, OwnerCalls } from './owner-calls.ts';
 
-/** A request of an API process to the worker that owns an instance. */
+/** At most so many at a time. */
+const CLAIMED_MAX = 256;
+
+/** A request of an API process to the worker that owns an instance, with the shard in which it is. */
 export type RpcRequest = {
-  [Op in OwnerCall]: { id: string; instanceId: string; op: Op; args: OwnerCalls[Op]['args'] };
+  [Op in OwnerCall]: { id: string; instanceId: string; shard: number; op: Op; args: OwnerCalls[Op]['args'] };
 }[OwnerCall];
 
 export type RpcAnswer = { value: unknown } | { error: string };
@@ -50,19 +52,23 @@ export async function dropRequest(sql: Sql, id: string): Promise<void> {
   await sql.query(`DELETE FROM network_calls WHERE id = $1 AND state <> 'taken'`, [id]);
 }
 
-/** Claims the requests that wait for the shards of these leases, as far as they stand; each goes to one claimer. */
+/**
+ * Claims the requests that wait for the shards of these leases, as far as they stand; each goes to one claimer. The shard is
+ * that of the instance now: it may have moved since the request was written. Few wait at any time, of all shards.
+ */
 export async function claimRequests(sql: Sql, leases: readonly Lease[], now: Date): Promise<RpcRequest[]> {
   if (leases.length === 0) return [];
   const found = await sql.query<Omit<RpcRequest, 'instanceId'> & { instance_id: string }>({
     name: 'rpc-requests-claim',
-    text: `UPDATE network_calls SET state = 'taken'
-           WHERE id IN (
-             SELECT request.id FROM unnest($1::smallint[], $2::bigint[]) AS lease (shard, epoch)
+    text: `WITH mine AS MATERIALIZED (
+             SELECT request.id, i.shard FROM network_calls request
+             JOIN instances i ON i.id = request.instance_id
+             JOIN unnest($1::smallint[], $2::bigint[]) AS lease (shard, epoch) ON lease.shard = i.shard
              JOIN shards ON shards.shard = lease.shard AND shards.epoch = lease.epoch
-             JOIN network_calls request ON request.shard = lease.shard
              WHERE request.state = 'asked' AND request.expires_at > $3
-             LIMIT ${SHARD_COUNT * 8} FOR UPDATE OF request SKIP LOCKED)
-           RETURNING id, instance_id, op, args`,
+             LIMIT ${CLAIMED_MAX} FOR UPDATE OF request SKIP LOCKED)
+           UPDATE network_calls call SET state = 'taken' FROM mine WHERE call.id = mine.id
+           RETURNING call.id, call.instance_id, mine.shard, call.op, call.args`,
     values: [leases.map((lease) => lease.shard), leases.map((lease) => lease.epoch), now],
   });
   // A name that an API process of another version wrote is refused by whoever is asked.

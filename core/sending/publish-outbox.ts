@@ -1,9 +1,9 @@
+import { shardQueue } from '../instances/shard.ts';
 import type { Sql } from '../platform/database/db.ts';
 
 /** "This instance has work up to this seq": what travels through the broker. */
 export interface WakeUp {
   instanceId: string;
-  shard: number;
   upToSeq: number;
 }
 
@@ -11,7 +11,6 @@ export interface WakeUp {
 export interface UnpublishedTask {
   seq: number;
   instance_id: string;
-  shard: number;
   trace_id: string | null;
 }
 
@@ -19,7 +18,7 @@ export interface UnpublishedTask {
 export async function readUnpublished(sql: Sql, limit: number): Promise<UnpublishedTask[]> {
   const found = await sql.query<UnpublishedTask>({
     name: 'outbox-read-unpublished',
-    text: 'SELECT seq, instance_id, shard, trace_id FROM outbox WHERE published_at IS NULL ORDER BY seq LIMIT $1',
+    text: 'SELECT seq, instance_id, trace_id FROM outbox WHERE published_at IS NULL ORDER BY seq LIMIT $1',
     values: [limit],
   });
   return found.rows;
@@ -28,8 +27,8 @@ export async function readUnpublished(sql: Sql, limit: number): Promise<Unpublis
 /** One wake-up for each instance of `tasks`, which ascend by seq: the last one of an instance is its highest. */
 export function wakeUpsOf(tasks: readonly UnpublishedTask[]): WakeUp[] {
   const byInstance = new Map<string, WakeUp>();
-  for (const { instance_id: instanceId, shard, seq: upToSeq } of tasks)
-    byInstance.set(instanceId, { instanceId, shard, upToSeq });
+  for (const { instance_id: instanceId, seq: upToSeq } of tasks)
+    byInstance.set(instanceId, { instanceId, upToSeq });
   return [...byInstance.values()];
 }
 
@@ -46,9 +45,36 @@ export async function markPublished(sql: Sql, seqs: readonly number[], now: Date
 
 /** Instances with tasks that were published before `before` and are not finished. */
 export async function readUnfinished(sql: Sql, before: Date): Promise<WakeUp[]> {
-  const found = await sql.query<{ instance_id: string; shard: number; seq: number }>(
-    `SELECT instance_id, shard, max(seq) AS seq FROM outbox WHERE published_at < $1 GROUP BY instance_id, shard`,
+  const found = await sql.query<{ instance_id: string; seq: number }>(
+    'SELECT instance_id, max(seq) AS seq FROM outbox WHERE published_at < $1 GROUP BY instance_id',
     [before],
   );
-  return found.rows.map((row) => ({ instanceId: row.instance_id, shard: row.shard, upToSeq: row.seq }));
+  return found.rows.map((row) => ({ instanceId: row.instance_id, upToSeq: row.seq }));
+}
+
+/**
+ * The wake-ups of each broker queue: that of the worker which owns the instance now. Asked after the tasks were read, of the
+ * instance's row and not of the task's, which has the shard of its accept: whoever owns the instance later than this reads
+ * all its tasks by itself, as does one without an owner.
+ */
+export async function byQueueOfOwner(sql: Sql, wakeUps: readonly WakeUp[]): Promise<Map<string, WakeUp[]>> {
+  const found = await sql.query<{ id: string; shard: number; any_shard: boolean; queue: string | null }>({
+    name: 'outbox-find-owners',
+    text: `SELECT i.id, i.shard, w.any_shard, w.queue FROM instances i
+           JOIN shards s ON s.shard = i.shard JOIN workers w ON w.id = s.owner_id
+           WHERE i.id = ANY ($1::uuid[])`,
+    values: [wakeUps.map(({ instanceId }) => instanceId)],
+  });
+  const owners = new Map(found.rows.map((row) => [row.id, row]));
+  const byQueue = new Map<string, WakeUp[]>();
+  for (const wakeUp of wakeUps) {
+    const owner = owners.get(wakeUp.instanceId);
+    // One that has no queue yet looks at all its instances once it has.
+    const queue = owner && (owner.any_shard ? owner.queue : shardQueue(owner.shard));
+    if (!queue) continue;
+    const list = byQueue.get(queue);
+    if (list) list.push(wakeUp);
+    else byQueue.set(queue, [wakeUp]);
+  }
+  return byQueue;
 }

@@ -11,6 +11,9 @@ export function drainNotification(workerId: number): string {
   return `drain:${workerId}`;
 }
 
+/** Payload of a notification on `workers`: there are more shards, or instances that belong to other ones. */
+export const LOOK_AGAIN = 'look';
+
 /** Without its lock, and without a heartbeat for so long: the process is dead. A cut connection is back sooner. */
 const GONE_AFTER_MS = 2_000;
 /** With its lock, but without a heartbeat for so long: the process is frozen. */
@@ -19,7 +22,7 @@ const FROZEN_AFTER_MS = 8_000;
 /** Enters a worker among the living, on the connection that will hold its locks. Gives its id. */
 export async function enterWorker(sql: Sql, worker: { name: string; tag: string }): Promise<number> {
   const { rows } = await sql.query<{ id: number }>(
-    'INSERT INTO workers (name, tag, backend_pid) VALUES ($1, $2, pg_backend_pid()) RETURNING id',
+    'INSERT INTO workers (name, tag, backend_pid, any_shard) VALUES ($1, $2, pg_backend_pid(), true) RETURNING id',
     [worker.name, worker.tag],
   );
   return rows[0]!.id;
@@ -37,6 +40,11 @@ export async function beat(sql: Sql, id: number): Promise<boolean> {
   return rowCount === 1;
 }
 
+/** Names the broker queue from which a worker takes its wake-ups. */
+export async function nameQueue(sql: Sql, id: number, queue: string): Promise<void> {
+  await sql.query('UPDATE workers SET queue = $2 WHERE id = $1', [id, queue]);
+}
+
 export async function leaveWorker(sql: Sql, id: number): Promise<void> {
   await sql.query('DELETE FROM workers WHERE id = $1', [id]);
 }
@@ -50,7 +58,7 @@ const DEAD = `
        AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())))`;
 
 /** Each connection of a worker's process carries its tag. */
-const IS_OF_WORKER = `a.application_name LIKE '%' || worker.tag || '%'`;
+export const IS_OF_WORKER = `a.application_name LIKE '%' || worker.tag || '%'`;
 
 /** Workers that give no sign of life any more. */
 export async function findDead(sql: Sql, self: number): Promise<{ id: number; name: string }[]> {
@@ -89,22 +97,4 @@ export async function fenceDead(sql: Sql, ids: readonly number[]): Promise<numbe
     [ids],
   );
   return rows.map((row) => row.id);
-}
-
-/**
- * Shards whose last owner, another worker, may still have their sessions open, whether or not it has their locks: one that lost
- * the connection with its locks closes its sessions, which takes time, or takes its locks again. It is there while its
- * process has any connection. `orHasRow`: already while it has its row, as when all have lost their connections.
- */
-export async function findShardsInUse(
-  sql: Sql,
-  { self, orHasRow }: { self: number; orHasRow: boolean },
-): Promise<number[]> {
-  const { rows } = await sql.query<{ shard: number }>(
-    `SELECT s.shard FROM shards s JOIN workers worker ON worker.id = s.owner_id
-     WHERE worker.id <> $1 AND ($2::boolean OR EXISTS (
-       SELECT FROM pg_stat_activity a WHERE a.usename = session_user AND ${IS_OF_WORKER}))`,
-    [self, orHasRow],
-  );
-  return rows.map(({ shard }) => shard);
 }

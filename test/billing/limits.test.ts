@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { applyPlanLimits } from '@posthorn/core/accounts/company/apply-plan-limits.ts';
 import { loadSessionRows } from '@posthorn/core/instances/load-sessions.ts';
-import { SHARD_COUNT } from '@posthorn/core/instances/shard.ts';
+import { DEFAULT_SHARDS } from '@posthorn/core/instances/shard.ts';
 import { tellFigure } from '../support/figures.ts';
 import { waitFor } from '../support/process.ts';
 import { seedInstance } from '../support/seed.ts';
@@ -96,7 +96,7 @@ describe('a suspension', () => {
   /** What the owners of its instances read: a suspension keeps the state that the users desired. */
   const wanted = async (companyId: number) => {
     const rows = await loadSessionRows(billing.parts.db, {
-      shards: Array.from({ length: SHARD_COUNT }, (_, shard) => shard),
+      shards: Array.from({ length: DEFAULT_SHARDS }, (_, shard) => shard),
     });
     const own = rows.filter((row) => row.companyId === companyId);
     return own.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map((row) => row.desired);

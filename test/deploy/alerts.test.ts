@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { SHARD_COUNT } from '@posthorn/core/instances/shard.ts';
+import { DEFAULT_SHARDS } from '@posthorn/core/instances/shard.ts';
 import { ensureProgram } from '@posthorn/test/support/debian-package.ts';
 import { projectRoot } from '@posthorn/test/support/process.ts';
 import { parse, stringify } from 'yaml';
@@ -56,7 +56,7 @@ describe('the alerts', () => {
 
   it('know how many shards there are', () => {
     const { expr } = readAlerts().find(({ alert }) => alert === 'PosthornShardsWithoutOwner')!;
-    assert.equal(expr, `sum(posthorn_shards_owned) < ${SHARD_COUNT}`);
+    assert.equal(expr, `sum(posthorn_shards_owned) < ${DEFAULT_SHARDS}`);
   });
 
   it('find the processes by the jobs of scrape.yaml', () => {

@@ -11,9 +11,10 @@ export interface AdminProcess {
   kill(): Promise<void>;
 }
 
-/** Starts a command of `npm run admin` beside the processes of a system with a billing server. */
+/** Starts a command of `npm run admin` beside the processes of a system. */
 export function startAdmin(system: System, args: readonly string[]): AdminProcess {
-  const env = { ...baseEnv(), ...system.env, BILLING_INTERNAL_URL: system.billingUrls[0]! };
+  const billing = system.billingUrls[0];
+  const env = { ...baseEnv(), ...system.env, ...(billing ? { BILLING_INTERNAL_URL: billing } : {}) };
   const child = spawn(process.execPath, ['admin/main.ts', ...args], {
     cwd: projectRoot,
     env,

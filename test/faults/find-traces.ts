@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ENTITLEMENT_UPDATES_QUEUE } from '@posthorn/core/billing/entitlements/entitlements.ts';
-import { SHARD_COUNT, shardQueue } from '@posthorn/core/instances/shard.ts';
+import { DEFAULT_SHARDS, shardQueue } from '@posthorn/core/instances/shard.ts';
 import { createRabbitBroker } from '@posthorn/core/platform/broker/rabbitmq.ts';
 import type { Sql } from '@posthorn/core/platform/database/db.ts';
 import { createLog } from '@posthorn/core/platform/process/log.ts';
@@ -73,7 +73,7 @@ export async function findInFiles(folder: string, words: readonly string[]): Pro
 export async function takeQueued(amqpUrl: string): Promise<string[]> {
   const broker = createRabbitBroker({ url: amqpUrl, log: createLog({ level: 'silent', role: 'test' }) });
   const queues = [
-    ...Array.from({ length: SHARD_COUNT }, (_, shard) => shardQueue(shard)),
+    ...Array.from({ length: DEFAULT_SHARDS }, (_, shard) => shardQueue(shard)),
     ENTITLEMENT_UPDATES_QUEUE,
   ];
   const bodies: string[] = [];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { shardOf } from '@posthorn/core/instances/shard.ts';
+import { DEFAULT_SHARDS, shardOf } from '@posthorn/core/instances/shard.ts';
 import { startTestMessaging, type TestMessaging } from '../support/messaging.ts';
 import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
 
@@ -44,7 +44,7 @@ describe('instances of a company', () => {
       'SELECT shard FROM instances WHERE id = $1',
       [body.id],
     );
-    assert.equal(rows[0]!.shard, shardOf(body.id));
+    assert.equal(rows[0]!.shard, shardOf(body.id, DEFAULT_SHARDS));
     assert.deepEqual((await api.call('GET', `/v1/instances/${body.id}`, { key: owner.apiKey })).body, body);
   });
 

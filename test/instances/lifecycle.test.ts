@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type EventType, eventPayloads } from '@posthorn/contract/events.ts';
 import { LeaseLost } from '@posthorn/core/instances/lock-leases.ts';
-import { shardOf } from '@posthorn/core/instances/shard.ts';
+import { DEFAULT_SHARDS, shardOf } from '@posthorn/core/instances/shard.ts';
 import { type InstanceTransition, transitionInstance } from '@posthorn/core/instances/transition-instance.ts';
 import { type InstanceState, mayTransition } from '@posthorn/core/instances/transitions.ts';
 import { startTestMessaging, type TestMessaging } from '../support/messaging.ts';
@@ -37,7 +37,7 @@ describe('the life of an instance', () => {
       instanceId,
       to,
       reason: null,
-      lease: { shard: shardOf(instanceId), epoch: 0 },
+      lease: { shard: shardOf(instanceId, DEFAULT_SHARDS), epoch: 0 },
       ...more,
     });
   const eventsOf = async (id: string) => {
@@ -175,7 +175,7 @@ describe('the life of an instance', () => {
 
   test('a worker that has lost the shard writes nothing', async () => {
     const id = await seed('CONNECTED', 'connected');
-    const old = { shard: shardOf(id), epoch: -1 };
+    const old = { shard: shardOf(id, DEFAULT_SHARDS), epoch: -1 };
     await assert.rejects(move(id, 'DISCONNECTED', { lease: old }), LeaseLost);
     assert.equal((await rowOf(id)).state, 'CONNECTED');
     assert.deepEqual(await eventsOf(id), []);

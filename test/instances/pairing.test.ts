@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { announceQr } from '@posthorn/core/instances/announce-qr.ts';
 import { loadSessionRows } from '@posthorn/core/instances/load-sessions.ts';
 import { answerPairingCode } from '@posthorn/core/instances/pairing.ts';
-import { shardOf } from '@posthorn/core/instances/shard.ts';
+import { DEFAULT_SHARDS, shardOf } from '@posthorn/core/instances/shard.ts';
 import { startTestMessaging, type TestMessaging } from '../support/messaging.ts';
 import { waitFor } from '../support/process.ts';
 import { readQrPicture } from '../support/read-qr.ts';
@@ -25,7 +25,7 @@ describe('pairing an instance', () => {
       key: owner.apiKey,
       ...(accept ? { headers: { accept } } : {}),
     });
-  const leaseOf = (id: string) => ({ shard: shardOf(id), epoch: 0 });
+  const leaseOf = (id: string) => ({ shard: shardOf(id, DEFAULT_SHARDS), epoch: 0 });
   const showQr = (id: string, qr: string, lifeMs = 60_000) =>
     announceQr(
       api.parts,

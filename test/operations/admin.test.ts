@@ -47,7 +47,11 @@ describe('npm run admin', () => {
 
   it('says in one line which command, argument or setting is wrong', async () => {
     const wrong: [string[], Record<string, string>, RegExp][] = [
-      [['tidy'], {}, /^admin: tidy is no command: doctor, drain, reseal, requeue, export, erase$/],
+      [
+        ['tidy'],
+        {},
+        /^admin: tidy is no command: doctor, drain, shards, move, reseal, requeue, export, erase$/,
+      ],
       [['export', 'acme', '/tmp/x'], {}, /^admin: acme is no id of a company/],
       [['erase', String(companyId)], {}, /^admin: add --yes to erase company/],
       [['requeue', 'everything'], {}, /^admin: requeue takes one of sends, deliveries, mails$/],

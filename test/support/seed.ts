@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Principal } from '@posthorn/core/access/principal.ts';
 import { newApiKey } from '@posthorn/core/accounts/tokens/api-key.ts';
 import type { InstanceSettings } from '@posthorn/core/instances/settings.ts';
-import { shardOf } from '@posthorn/core/instances/shard.ts';
+import { DEFAULT_SHARDS, shardOf } from '@posthorn/core/instances/shard.ts';
 import type { Sql } from '@posthorn/core/platform/database/db.ts';
 import { newId } from '@posthorn/core/platform/ids.ts';
 
@@ -81,7 +81,7 @@ export async function seedInstance(
       id,
       companyId,
       `instance ${id}`,
-      shardOf(id),
+      shardOf(id, DEFAULT_SHARDS),
       options.state ?? 'CONNECTED',
       options.wanted ?? 'disconnected',
       options.settings ?? {},

@@ -7,7 +7,7 @@ import { announceQr } from '@posthorn/core/instances/announce-qr.ts';
 import { type Lease, LeaseLost } from '@posthorn/core/instances/lock-leases.ts';
 import { answerPairingCode, endPairing } from '@posthorn/core/instances/pairing.ts';
 import { DEFAULT_SETTINGS } from '@posthorn/core/instances/settings.ts';
-import { shardOf } from '@posthorn/core/instances/shard.ts';
+import { DEFAULT_SHARDS, shardOf } from '@posthorn/core/instances/shard.ts';
 import { transitionInstance } from '@posthorn/core/instances/transition-instance.ts';
 import { recordUserIds } from '@posthorn/core/lids/record-user-ids.ts';
 import { recordChangeTask } from '@posthorn/core/messages/record-change-task.ts';
@@ -40,7 +40,7 @@ const FROM = '5511988887777@s.whatsapp.net';
 const at = new Date();
 
 async function currentLease(instanceId: string): Promise<Lease> {
-  const shard = shardOf(instanceId);
+  const shard = shardOf(instanceId, DEFAULT_SHARDS);
   const { rows } = await parts.db.query<{ epoch: number }>('SELECT epoch FROM shards WHERE shard = $1', [
     shard,
   ]);
@@ -93,7 +93,7 @@ async function seedTask(
   await parts.db.query(
     `INSERT INTO outbox (task_id, company_id, instance_id, shard, operation, message_id, created_at)
      VALUES ($1, $2, $3, $4, $5, $6, now())`,
-    [taskId, company.companyId, instanceId, shardOf(instanceId), operation, messageId],
+    [taskId, company.companyId, instanceId, shardOf(instanceId, DEFAULT_SHARDS), operation, messageId],
   );
   return { messageId, taskId };
 }

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { shardQueue } from '@posthorn/core/instances/shard.ts';
 import type { Broker } from '@posthorn/core/platform/broker/broker.ts';
 import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
 import { newId } from '@posthorn/core/platform/ids.ts';
@@ -14,11 +13,20 @@ import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
 import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
 
+const QUEUE = 'posthorn.owner.test';
+
 let parts: Parts;
 let company: SeededCompany;
 before(async () => {
   parts = await createParts();
   company = await seedCompany(parts.db);
+  // A worker that owns all shards.
+  await parts.db.query(
+    `WITH entered AS (
+       INSERT INTO workers (name, tag, backend_pid, any_shard, queue) VALUES ('owner', '#none', 0, true, $1) RETURNING id)
+     UPDATE shards SET owner_id = entered.id FROM entered`,
+    [QUEUE],
+  );
 });
 after(() => parts.close());
 
@@ -31,7 +39,7 @@ function keepingBroker(): { broker: Broker; published: WakeUp[]; comeBack(): voi
     onUp: (listener) => void listeners.push(listener),
     async publish(queue, body) {
       for (const wakeUp of (body as { instances: WakeUp[] }).instances) {
-        assert.equal(queue, shardQueue(wakeUp.shard));
+        assert.equal(queue, QUEUE);
         published.push(wakeUp);
       }
     },

@@ -23,6 +23,8 @@ const ROW: SessionRow = {
   proxy: null,
   lastError: null,
   shard: 0,
+  placed: null,
+  epochOffset: 0,
   state: 'CONNECTED',
   desired: 'connected',
   hold: null,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { shardOf } from '@posthorn/core/instances/shard.ts';
+import { DEFAULT_SHARDS, shardOf } from '@posthorn/core/instances/shard.ts';
 import {
   type NetworkDriver,
   type NetworkSession,
@@ -69,7 +69,7 @@ test('a session that is cut before its connection was recorded gets no sends', a
   await parts.db.query(
     `INSERT INTO outbox (task_id, company_id, instance_id, shard, operation, message_id, created_at)
      VALUES ($1, $2, $3, $4, 'text', $1, now())`,
-    [messageId, company.companyId, instanceId, shardOf(instanceId)],
+    [messageId, company.companyId, instanceId, shardOf(instanceId, DEFAULT_SHARDS)],
   );
   const sentOver: number[] = [];
   const { starting, opened } = start((nth, sink) => {

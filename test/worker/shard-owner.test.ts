@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Lease } from '@posthorn/core/instances/lock-leases.ts';
-import { SHARD_COUNT } from '@posthorn/core/instances/shard.ts';
+import { DEFAULT_SHARDS } from '@posthorn/core/instances/shard.ts';
 import { createDb } from '@posthorn/core/platform/database/db.ts';
 import { fairShare } from '@posthorn/worker/ownership/fair-share.ts';
 import { type Membership, newWorkerTag, startMembership } from '@posthorn/worker/ownership/membership.ts';
@@ -38,10 +38,12 @@ function startOwner(name: string, holds: Hold[], releaseMs = 0, tag = newWorkerT
   const owner = startShardOwner({
     membership,
     log: parts.log,
-    onAcquire({ shard, epoch }) {
-      const hold = { worker: name, shard, epoch, from: performance.now(), to: Number.POSITIVE_INFINITY };
-      open.set(shard, hold);
-      holds.push(hold);
+    onAcquire(leases) {
+      for (const { shard, epoch } of leases) {
+        const hold = { worker: name, shard, epoch, from: performance.now(), to: Number.POSITIVE_INFINITY };
+        open.set(shard, hold);
+        holds.push(hold);
+      }
     },
     async onRelease(shard) {
       if (releaseMs > 0) await delay(releaseMs);
@@ -68,10 +70,10 @@ test('the quotas of any number of workers add up to the shards and differ by one
   const ids = fc.uniqueArray(fc.integer({ min: 0, max: 0x7fffffff }), { minLength: 1, maxLength: 50 });
   fc.assert(
     fc.property(ids, (workers) => {
-      const quotas = workers.map((self) => fairShare(SHARD_COUNT, workers, self));
+      const quotas = workers.map((self) => fairShare(DEFAULT_SHARDS, workers, self));
       assert.equal(
         quotas.reduce((a, b) => a + b, 0),
-        SHARD_COUNT,
+        DEFAULT_SHARDS,
       );
       assert.ok(Math.max(...quotas) - Math.min(...quotas) <= 1);
     }),
@@ -186,7 +188,7 @@ test('the shards of a living worker that neither takes nor closes them are taken
 });
 
 function assertOneOwnerEach(holds: readonly Hold[]): void {
-  for (let shard = 0; shard < SHARD_COUNT; shard += 1) {
+  for (let shard = 0; shard < DEFAULT_SHARDS; shard += 1) {
     const own = holds.filter((hold) => hold.shard === shard).sort((x, y) => x.epoch - y.epoch);
     assert.ok(own.length > 0);
     own.reduce((earlier, later) => {

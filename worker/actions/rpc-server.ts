@@ -1,5 +1,4 @@
 import type { Lease } from '@posthorn/core/instances/lock-leases.ts';
-import { shardOf } from '@posthorn/core/instances/shard.ts';
 import { type NetworkSession, SendRefused } from '@posthorn/core/network/driver.ts';
 import type { Bus } from '@posthorn/core/platform/broker/bus.ts';
 import type { Db } from '@posthorn/core/platform/database/db.ts';
@@ -25,6 +24,8 @@ export interface RpcServerDeps extends CancelTasksDeps {
   log: Log;
   /** The shards this worker owns right now. */
   leases(): readonly Lease[];
+  /** The lease for what is done to an instance of this shard; null when it is elsewhere, or about to be. */
+  leaseFor(instanceId: string, shard: number): Lease | null;
   /** The queue and session this worker holds for an instance, or null. */
   instance(instanceId: string): HeldInstance | null;
 }
@@ -98,7 +99,7 @@ async function perform(deps: RpcServerDeps, request: RpcRequest): Promise<RpcAns
   const held = deps.instance(instanceId);
   try {
     if (request.op === 'cancel') {
-      const lease = deps.leases().find(({ shard }) => shard === shardOf(instanceId));
+      const lease = deps.leaseFor(instanceId, request.shard);
       if (!lease) return { error: UNAVAILABLE };
       const taskIds = request.args.task_ids ?? null;
       return {

@@ -17,7 +17,7 @@ export function startLookingForWork(deps: {
   db: Sql;
   log: Log;
   queues(): Iterable<readonly [instanceId: string, queue: InstanceQueue]>;
-}): Pick<Loop, 'stop'> {
+}): Loop {
   async function look(stopping: AbortSignal): Promise<void> {
     const idle = new Map<string, { queue: InstanceQueue; seq: number }>();
     for (const [instanceId, queue] of deps.queues()) {

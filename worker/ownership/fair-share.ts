@@ -1,15 +1,75 @@
+/** The shards that the first release with a fixed number of them knows. */
+const KNOWN_TO_ALL = 32;
+
 /**
  * How many of `shards` the worker `self` may own among the live ones: all quotas differ by at most one, with
- * the remainder going to the lowest ids, so that they add up to exactly `shards`.
+ * the remainder going to the lowest ids, so that they add up to exactly `shards`. The death of a worker lowers
+ * nobody's quota: the others give nothing away, and only its shards find new owners.
  */
 export function fairShare(shards: number, workers: readonly number[], self: number): number {
   const live = [...new Set([...workers, self])].sort((a, b) => a - b);
-  const rank = live.indexOf(self);
-  return Math.floor(shards / live.length) + (rank < shards % live.length ? 1 : 0);
+  return quotaAt(shards, live.length, live.indexOf(self));
 }
 
-/** The free shards; each worker starts at a different place so that two rarely try for the same one. */
-export function pickShards(shards: number, taken: ReadonlySet<number>, self: number): number[] {
-  const order = Array.from({ length: shards }, (_, i) => (i + self) % shards);
-  return order.filter((shard) => !taken.has(shard));
+function quotaAt(shards: number, workers: number, rank: number): number {
+  return Math.floor(shards / workers) + (rank < shards % workers ? 1 : 0);
+}
+
+export interface ShareOf {
+  shards: number;
+  workers: readonly number[];
+  limited: readonly number[];
+  held: Readonly<Record<string, number>>;
+  free: readonly number[];
+}
+
+export interface SharePlan {
+  quota: number;
+  /** The free shards that are this worker's: each is in one worker's plan, as long as all see the same. */
+  mine: number[];
+}
+
+/**
+ * Deals the free shards to the workers that are below their quota, in the order of their ids, so that hardly two try
+ * for the same lock. With more shards than a worker of the release before knows, the others act as if it were not there: what
+ * it does not take they do.
+ */
+export function planShare({ shards, workers, limited, held, free }: ShareOf, self: number): SharePlan {
+  const unable = shards > KNOWN_TO_ALL ? new Set(limited) : new Set<number>();
+  const live = [...new Set([...workers, self])].filter((id) => !unable.has(id)).sort((a, b) => a - b);
+  let dealt = 0;
+  for (const [rank, id] of live.entries()) {
+    const quota = quotaAt(shards, live.length, rank);
+    const missing = Math.max(0, quota - (held[id] ?? 0));
+    if (id === self) return { quota, mine: free.slice(dealt, dealt + missing) };
+    dealt += missing;
+  }
+  return { quota: 0, mine: [] };
+}
+
+/** From a place that each worker has for itself: for one whose plan did not work out. */
+export function rotated(free: readonly number[], self: number): number[] {
+  const start = free.length > 0 ? self % free.length : 0;
+  return [...free.slice(start), ...free.slice(0, start)];
+}
+
+/**
+ * Whether workers are still joining, so that sharing out is worth waiting for the next round: when hundreds start
+ * at once, the first would take everything, open its sessions and give them away again. Not for ever: one that
+ * comes every moment holds nothing up for longer.
+ */
+export function createJoinWatch({ calmMs, atMostMs }: { calmMs: number; atMostMs: number }) {
+  let seen: ReadonlySet<number> = new Set();
+  let lastJoinMs = Number.NEGATIVE_INFINITY;
+  let firstJoinMs = Number.NEGATIVE_INFINITY;
+  return {
+    /** `workers`: those that are live at `nowMs`. */
+    isJoining(workers: readonly number[], self: number, nowMs: number): boolean {
+      const hasJoined = workers.some((id) => id !== self && !seen.has(id));
+      if (hasJoined && nowMs - lastJoinMs >= calmMs) firstJoinMs = nowMs;
+      if (hasJoined) lastJoinMs = nowMs;
+      seen = new Set(workers);
+      return nowMs - lastJoinMs < calmMs && nowMs - firstJoinMs < atMostMs;
+    },
+  };
 }

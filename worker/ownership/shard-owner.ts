@@ -1,9 +1,18 @@
 import type { Lease } from '@posthorn/core/instances/lock-leases.ts';
-import { SHARD_COUNT } from '@posthorn/core/instances/shard.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { startLoop } from '@posthorn/core/platform/process/loop.ts';
-import { DRAIN_LOCK, findShardsInUse, SHARD_LOCK, WORKER_LOCK } from '@posthorn/core/workers/members.ts';
-import { fairShare, pickShards } from './fair-share.ts';
+import { DRAIN_LOCK } from '@posthorn/core/workers/members.ts';
+import {
+  findShardsInUse,
+  handOver,
+  leaveToOthers,
+  raiseEpochs,
+  readShares,
+  type Shares,
+  tryShards,
+  unlockShards,
+} from '@posthorn/core/workers/own-shards.ts';
+import { createJoinWatch, planShare, rotated } from './fair-share.ts';
 import type { LockConnection } from './lock-connection.ts';
 import type { Membership } from './membership.ts';
 
@@ -15,25 +24,35 @@ const ROUND_MS = 500;
 const UNSETTLED_MS = 4_000;
 /** By then an owner has closed its sessions or taken its locks again. One of an earlier release does neither. */
 const PASS_OVER_MAX_MS = 15_000;
+/** Shards acquired in one round: the first of many workers does not take them all before it sees the others. */
+const ROUND_MAX = 256;
+const JOINING = { calmMs: ROUND_MS, atMostMs: 5_000 };
 
 export interface ShardOwnerDeps {
   membership: Membership;
   log: Log;
-  /** Called when this worker has acquired a shard: open its sessions. */
-  onAcquire(lease: Lease): void;
+  /** Called when this worker has acquired shards: open their sessions. */
+  onAcquire(leases: readonly Lease[]): void;
   /**
    * Called when a shard was released or lost; resolves when its sessions are closed. A released shard stays
    * ours until then; a lost one may soon belong to another worker.
    */
   onRelease(shard: number, how: 'released' | 'lost'): Promise<void>;
+  /** So many locks were tried. */
+  onTried?(locks: number): void;
 }
 
 export interface ShardOwner {
   owned(): Lease[];
+  owns(shard: number): boolean;
+  /** How many shards there are, of all workers; 0 until the first round. */
+  ofShards(): number;
   /** A record under this lease was refused: another worker owns the shard. */
   giveUp(lease: Lease): void;
   /** From now on this worker owns nothing: the others share all shards, and it is ready to be stopped. */
   drain(): void;
+  /** There are more shards: look now. */
+  look(): void;
   /** Hands over all shards, then stops. */
   stop(): Promise<void>;
 }
@@ -43,7 +62,8 @@ export interface ShardOwner {
  * A worker owns a shard by holding a session-level advisory lock on its membership connection: PostgreSQL
  * releases the lock the moment the process dies, and a worker that declares a frozen one dead ends that
  * connection (docs/decisions/0015-owners-prove-life-by-time.md). The epoch increases at each acquisition and
- * fences writes of a worker that does not know yet that it lost its shard.
+ * fences writes of a worker that does not know yet that it lost its shard. A round takes the same few statements for any
+ * number of shards (docs/decisions/0047-shards-are-raised.md).
  */
 export function startShardOwner(deps: ShardOwnerDeps): ShardOwner {
   const { membership } = deps;
@@ -51,8 +71,13 @@ export function startShardOwner(deps: ShardOwnerDeps): ShardOwner {
     deps,
     leases: new Map(),
     closing: new Map(),
+    closed: [],
+    handing: null,
     lost: new Map(),
     inUse: new Map(),
+    joins: createJoinWatch(JOINING),
+    shards: 0,
+    isStuck: false,
     settledAtMs: 0,
     drains: false,
     drainedOn: null,
@@ -76,6 +101,8 @@ export function startShardOwner(deps: ShardOwnerDeps): ShardOwner {
   });
   return {
     owned: () => (membership.isAlive() ? [...leases.values()] : []),
+    owns: (shard) => membership.isAlive() && leases.has(shard),
+    ofShards: () => owner.shards,
     giveUp(lease) {
       const current = membership.connection();
       if (leases.get(lease.shard)?.epoch !== lease.epoch) return;
@@ -85,21 +112,20 @@ export function startShardOwner(deps: ShardOwnerDeps): ShardOwner {
         void close(owner, lease.shard, 'lost');
         return;
       }
-      release(owner, current, lease.shard).catch(() => membership.drop(current));
+      release(owner, current, [lease.shard]).catch(() => membership.drop(current));
     },
     drain() {
       if (!owner.drains) deps.log.warn('this worker gives its shards away and takes none any more');
       owner.drains = true;
       loop.wake();
     },
+    look: loop.wake,
     async stop() {
       await loop.stop();
       const current = membership.connection();
-      await Promise.all(
-        [...leases.keys()].map((shard) =>
-          current ? release(owner, current, shard).catch(() => undefined) : close(owner, shard, 'lost'),
-        ),
-      );
+      const all = [...leases.keys()];
+      if (current) await release(owner, current, all).catch(() => undefined);
+      else await Promise.all(all.map((shard) => close(owner, shard, 'lost')));
       leases.clear();
       await Promise.all(owner.closing.values());
     },
@@ -112,10 +138,19 @@ interface ShardContext {
   leases: Map<number, Lease>;
   /** Shards whose sessions are still closing; they must not be opened again before that. */
   closing: Map<number, Promise<void>>;
+  /** Released shards whose sessions are closed and whose locks this worker still holds. */
+  closed: Lease[];
+  /** The hand-over of closed shards that is under way. */
+  handing: Promise<void> | null;
   /** Shards lost with a connection, which still name this worker: the others do not take them before their sessions are closed. */
   lost: Map<number, Lease>;
   /** Shards without a lock that their last owner may have open, and when this worker first saw each so (monotonic). */
   inUse: Map<number, number>;
+  joins: ReturnType<typeof createJoinWatch>;
+  /** How many shards there are. */
+  shards: number;
+  /** The last round took fewer shards than are missing. */
+  isStuck: boolean;
   /** When this worker may judge other owners by their connections again (monotonic). */
   settledAtMs: number;
   drains: boolean;
@@ -143,72 +178,114 @@ async function share(owner: ShardContext, current: LockConnection, self: number)
     await current.query('SELECT pg_advisory_lock($1, $2)', [DRAIN_LOCK, self]);
     owner.drainedOn = current;
   }
-  const { workers, taken } = await readLocks(current);
-  const quota = owner.drains ? 0 : fairShare(SHARD_COUNT, workers, self);
-  const surplus = [...leases.keys()].slice(quota);
-  await Promise.all(surplus.map((shard) => release(owner, current, shard)));
-  const missing = Math.max(0, quota - leases.size);
-  owner.inUse = missing > 0 ? await findInUse(owner, current, taken, self) : new Map();
-  const longAgoMs = performance.now() - PASS_OVER_MAX_MS;
-  const desired = pickShards(SHARD_COUNT, taken, self)
-    .filter(
-      (shard) => !closing.has(shard) && (owner.inUse.get(shard) ?? Number.NEGATIVE_INFINITY) <= longAgoMs,
-    )
-    .slice(0, missing);
-  for (const shard of desired) await acquire(owner, current, self, shard);
-  for (const [shard, lease] of owner.lost) {
-    if (closing.has(shard)) continue;
-    await leaveToOthers(current, lease);
-    owner.lost.delete(shard);
+  const shares = await readShares(current, self);
+  owner.shards = shares.shards;
+  const isJoining = owner.joins.isJoining(shares.workers, self, performance.now());
+  const plan = planShare(shares, self);
+  const quota = owner.drains ? 0 : plan.quota;
+  if (!isJoining || owner.drains) {
+    const surplus = [...leases.keys()].slice(quota);
+    if (surplus.length > 0) await release(owner, current, surplus);
+    await fill(owner, current, { self, shares, missing: Math.max(0, quota - leases.size), mine: plan.mine });
   }
+  const closedLost = [...owner.lost.values()].filter(({ shard }) => !closing.has(shard));
+  if (closedLost.length > 0) await leaveToOthers(current, closedLost);
+  for (const { shard } of closedLost) owner.lost.delete(shard);
+}
+
+/** Takes this worker's last ones first, then those it was dealt; the others only when that was not enough before. */
+async function fill(
+  owner: ShardContext,
+  current: LockConnection,
+  round: { self: number; shares: Shares; missing: number; mine: readonly number[] },
+): Promise<void> {
+  const { self, shares, missing, mine } = round;
+  owner.inUse = missing > 0 ? await findInUse(owner, current, shares.free, self) : new Map();
+  const longAgoMs = performance.now() - PASS_OVER_MAX_MS;
+  const others = owner.isStuck ? rotated(shares.free, self) : [];
+  const wanted = [...new Set([...shares.own, ...mine, ...others])]
+    .filter(
+      (shard) =>
+        !owner.closing.has(shard) && (owner.inUse.get(shard) ?? Number.NEGATIVE_INFINITY) <= longAgoMs,
+    )
+    .slice(0, Math.min(missing, ROUND_MAX));
+  const got = wanted.length > 0 ? await acquire(owner, current, self, wanted) : 0;
+  owner.isStuck = got < Math.min(missing, ROUND_MAX);
 }
 
 async function findInUse(
   owner: ShardContext,
   current: LockConnection,
-  taken: ReadonlySet<number>,
+  free: readonly number[],
   self: number,
 ): Promise<ShardContext['inUse']> {
+  if (free.length === 0) return new Map();
   const nowMs = performance.now();
-  const found = await findShardsInUse(current, { self, orHasRow: nowMs < owner.settledAtMs });
-  const free = found.filter((shard) => !taken.has(shard));
-  return new Map(free.map((shard) => [shard, owner.inUse.get(shard) ?? nowMs]));
+  const found = await findShardsInUse(current, free, { self, orHasRow: nowMs < owner.settledAtMs });
+  return new Map(found.map((shard) => [shard, owner.inUse.get(shard) ?? nowMs]));
 }
 
+/** How many of the shards it got. */
 async function acquire(
   owner: ShardContext,
   current: LockConnection,
   self: number,
-  shard: number,
-): Promise<void> {
+  shards: readonly number[],
+): Promise<number> {
   const { deps } = owner;
-  const got = await current.query<{ ok: boolean }>('SELECT pg_try_advisory_lock($1, $2) AS ok', [
-    SHARD_LOCK,
-    shard,
-  ]);
-  if (!got.rows[0]?.ok) return;
-  const raised = await raiseEpoch(current, { name: deps.membership.name, id: self }, shard).catch(
-    async (err) => {
-      // A writer of the former owner is still active: try again later.
-      await unlock(current, shard);
-      deps.log.debug({ err, shard }, 'a shard could not be acquired yet');
-      return null;
-    },
-  );
-  // If the connection ended in between, the lock is gone too.
-  if (raised === null || deps.membership.connection() !== current) return;
-  const lease = { shard, epoch: raised.epoch, afterCrash: raised.after_crash };
-  owner.leases.set(shard, lease);
-  deps.onAcquire(lease);
+  deps.onTried?.(shards.length);
+  const got = await tryShards(current, shards);
+  if (got.length === 0) return 0;
+  const raised = await raiseEpochs(current, { name: deps.membership.name, id: self }, got).catch((err) => {
+    deps.log.debug({ err, shards: got }, 'shards could not be acquired yet');
+    return [];
+  });
+  const mine = new Set(raised.map(({ shard }) => shard));
+  // A writer of the former owner is still active: try again later.
+  const held = got.filter((shard) => !mine.has(shard));
+  if (held.length > 0) await unlockShards(current, held);
+  // If the connection ended in between, the locks are gone too.
+  if (raised.length === 0 || deps.membership.connection() !== current) return 0;
+  const leases = raised.map(({ shard, epoch, after_crash }) => ({ shard, epoch, afterCrash: after_crash }));
+  for (const lease of leases) owner.leases.set(lease.shard, lease);
+  deps.onAcquire(leases);
+  return leases.length;
 }
 
-async function release(owner: ShardContext, current: LockConnection, shard: number): Promise<void> {
-  const lease = owner.leases.get(shard);
-  owner.leases.delete(shard);
-  await close(owner, shard, 'released');
-  if (owner.deps.membership.connection() !== current) return;
-  if (lease) await taking(current, lease);
-  await unlock(current, shard);
+/** Closes the sessions of these shards, and hands each over once they are closed. */
+async function release(
+  owner: ShardContext,
+  current: LockConnection,
+  shards: readonly number[],
+): Promise<void> {
+  await Promise.all(
+    shards.map(async (shard) => {
+      const lease = owner.leases.get(shard);
+      owner.leases.delete(shard);
+      await close(owner, shard, 'released');
+      if (!lease || owner.deps.membership.connection() !== current) return;
+      owner.closed.push(lease);
+      while (owner.closed.includes(lease)) {
+        owner.handing ??= handOverClosed(owner, current);
+        await owner.handing;
+      }
+    }),
+  );
+}
+
+/** All that are closed by now, together. */
+async function handOverClosed(owner: ShardContext, current: LockConnection): Promise<void> {
+  try {
+    await Promise.resolve();
+    const leases = owner.closed.splice(0);
+    await handOver(current, leases);
+    await unlockShards(
+      current,
+      leases.map(({ shard }) => shard),
+    );
+  } finally {
+    owner.handing = null;
+  }
 }
 
 function close({ deps, closing }: ShardContext, shard: number, how: 'released' | 'lost'): Promise<void> {
@@ -218,63 +295,4 @@ function close({ deps, closing }: ShardContext, shard: number, how: 'released' |
     .finally(() => closing.get(shard) === closed && closing.delete(shard));
   closing.set(shard, closed);
   return closed;
-}
-
-async function raiseEpoch(
-  current: LockConnection,
-  owner: { name: string; id: number },
-  shard: number,
-): Promise<Raised> {
-  const raised = await current.query<Raised>(
-    `UPDATE shards SET epoch = last.epoch + 1, owner = $2, owner_id = $3, acquired_at = now()
-     FROM (SELECT shard, epoch, owner FROM shards WHERE shard = $1 FOR UPDATE) AS last
-     WHERE shards.shard = last.shard
-     RETURNING shards.epoch, last.owner IS NOT NULL AS after_crash`,
-    [shard, owner.name, owner.id],
-  );
-  return raised.rows[0]!;
-}
-
-async function unlock(current: LockConnection, shard: number): Promise<void> {
-  await current.query('SELECT pg_advisory_unlock($1, $2)', [SHARD_LOCK, shard]);
-}
-
-interface Raised {
-  epoch: number;
-  after_crash: boolean;
-}
-
-/**
- * A shard without an owner was handed over; if it still names its last owner, the next one assumes a crash.
- */
-async function taking(client: LockConnection, { shard, epoch }: Lease): Promise<void> {
-  await client.query('UPDATE shards SET owner = NULL, owner_id = NULL WHERE shard = $1 AND epoch = $2', [
-    shard,
-    epoch,
-  ]);
-}
-
-/** Lets others take a lost shard whose sessions are closed. The next owner still assumes a crash. Changes nothing if it has a new owner. */
-async function leaveToOthers(client: LockConnection, { shard, epoch }: Lease): Promise<void> {
-  await client.query('UPDATE shards SET owner_id = NULL WHERE shard = $1 AND epoch = $2', [shard, epoch]);
-}
-
-/** The live workers that take shards, and the shards that are taken. */
-async function readLocks(client: LockConnection): Promise<{ workers: number[]; taken: Set<number> }> {
-  const locks = await client.query<{ kind: number; id: number }>(
-    `SELECT classid::bigint AS kind, objid::bigint AS id FROM pg_locks
-     WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND classid IN ($1, $2, $3)
-       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
-    [WORKER_LOCK, SHARD_LOCK, DRAIN_LOCK],
-  );
-  const workers = new Set<number>();
-  const draining: number[] = [];
-  const taken = new Set<number>();
-  for (const lock of locks.rows) {
-    if (lock.kind === WORKER_LOCK) workers.add(lock.id);
-    else if (lock.kind === DRAIN_LOCK) draining.push(lock.id);
-    else taken.add(lock.id);
-  }
-  for (const worker of draining) workers.delete(worker);
-  return { workers: [...workers], taken };
 }

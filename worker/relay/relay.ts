@@ -1,5 +1,4 @@
-import { shardQueue } from '@posthorn/core/instances/shard.ts';
-import type { Broker } from '@posthorn/core/platform/broker/broker.ts';
+import { type Broker, NoSuchQueue } from '@posthorn/core/platform/broker/broker.ts';
 import type { Bus } from '@posthorn/core/platform/broker/bus.ts';
 import type { Db } from '@posthorn/core/platform/database/db.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
@@ -7,6 +6,7 @@ import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { startLoop } from '@posthorn/core/platform/process/loop.ts';
 import type { Trace } from '@posthorn/core/platform/tracing/trace.ts';
 import {
+  byQueueOfOwner,
   markPublished,
   readUnfinished,
   readUnpublished,
@@ -86,7 +86,7 @@ export function startRelay(deps: RelayDeps): Relay {
     const before = new Date(sweepAll ? nowMs + 1 : nowMs - REPUBLISH_AFTER_MS);
     sweepAll = false;
     lastSweepMs = nowMs;
-    await publish(deps.broker, await readUnfinished(deps.db, before));
+    await publish(deps, await readUnfinished(deps.db, before));
   }
 
   function wake(): void {
@@ -119,7 +119,7 @@ async function publishNew(
   const due = unpublished.filter(({ seq }) => seq <= upToSeq && !unmarked.has(seq));
   if (due.length === 0) return { lastSeq, mayBeMore: false };
   const sinceMs = performance.now();
-  await publish(deps.broker, wakeUpsOf(due));
+  await publish(deps, wakeUpsOf(due));
   const nowMs = performance.now();
   for (const { trace_id: traceId, instance_id } of deps.trace ? due : [])
     if (traceId !== null)
@@ -151,15 +151,20 @@ async function markOld(
   for (const seq of old) unmarked.delete(seq);
 }
 
-/** Publishes one broker message per shard, all concurrently. Rejects if any was not confirmed. */
-async function publish(broker: Broker, wakeUps: readonly WakeUp[]): Promise<void> {
-  const byShard = new Map<number, WakeUp[]>();
-  for (const wakeUp of wakeUps) {
-    const list = byShard.get(wakeUp.shard);
-    if (list) list.push(wakeUp);
-    else byShard.set(wakeUp.shard, [wakeUp]);
-  }
+/**
+ * Publishes one broker message per owner, all concurrently. Rejects if any was not confirmed; an owner whose queue went
+ * with its connection looks by itself as soon as it has the next one.
+ */
+async function publish(
+  { db, broker }: Pick<RelayDeps, 'db' | 'broker'>,
+  wakeUps: readonly WakeUp[],
+): Promise<void> {
+  if (wakeUps.length === 0) return;
   await Promise.all(
-    [...byShard].map(([shard, instances]) => broker.publish(shardQueue(shard), { instances })),
+    [...(await byQueueOfOwner(db, wakeUps))].map(([queue, instances]) =>
+      broker.publish(queue, { instances }).catch((err) => {
+        if (!(err instanceof NoSuchQueue)) throw err;
+      }),
+    ),
   );
 }

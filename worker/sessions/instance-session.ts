@@ -58,7 +58,8 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
     async stop({ isLost } = { isLost: false }) {
       held.isStopped = true;
       stopRetrying(held);
-      const closing = takeSession(held);
+      const closing = takeSession(held) ?? held.closing;
+      held.closing = closing;
       await closeAfterQueue(closing, queue.stop(), isLost);
       await Promise.all([steps.settled(), held.asides.settled()]);
     },
@@ -93,6 +94,7 @@ function createContext(deps: SessionDeps, lease: Lease, row: SessionRow): Sessio
     row,
     settings: row.settings,
     session: null,
+    closing: null,
     triedGeneration: 0,
     ownedSinceMs: performance.now(),
     opening: 0,
@@ -158,7 +160,7 @@ async function open(held: SessionContext): Promise<void> {
     held.session = await held.driver.open(
       {
         instanceId: row.id,
-        epoch: lease.epoch,
+        epoch: lease.epoch + row.epochOffset,
         credentials,
         keys: keysOf(held),
         proxy: row.proxy && deps.cipher.open<string>(row.proxy),

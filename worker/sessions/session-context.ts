@@ -56,7 +56,10 @@ export interface InstanceSession {
   reconcile(): void;
   /** Whether the row has a request that this session has not seen. */
   differsFrom(row: SessionRow): boolean;
-  /** Closes the session without touching the row: the next owner finds the instance as it is. */
+  /**
+   * Closes the session without touching the row: the next owner finds the instance as it is. Again, when the shard was lost
+   * meanwhile.
+   */
   stop(how?: { isLost: boolean }): Promise<void>;
 }
 
@@ -72,6 +75,8 @@ export interface SessionContext {
   settings: InstanceSettings;
   driver: NetworkDriver;
   session: NetworkSession | null;
+  /** The session that is closed once its queue has ended. */
+  closing: NetworkSession | null;
   /** The row's generation at the last try to open a session. */
   triedGeneration: number;
   /** When this process became the owner, monotonic. */

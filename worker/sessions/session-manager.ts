@@ -1,12 +1,15 @@
 import { loadSessionRows, type SessionRow } from '@posthorn/core/instances/load-sessions.ts';
-import type { Lease } from '@posthorn/core/instances/lock-leases.ts';
-import { shardQueue } from '@posthorn/core/instances/shard.ts';
+import { type Lease, leaseOfInstance } from '@posthorn/core/instances/lock-leases.ts';
+import { countShards, DEFAULT_SHARDS, shardQueue } from '@posthorn/core/instances/shard.ts';
 import type { Broker, Consumer } from '@posthorn/core/platform/broker/broker.ts';
 import { startLoop } from '@posthorn/core/platform/process/loop.ts';
 import type { AcceptedFor } from '@posthorn/core/sending/local-queues.ts';
 import type { WakeUp } from '@posthorn/core/sending/publish-outbox.ts';
+import { LOOK_AGAIN } from '@posthorn/core/workers/members.ts';
 import { startLookingForWork } from '../dispatch/look-for-work.ts';
+import { createHeldShards, type HeldShards, type OwnedShard } from './held-shards.ts';
 import { startInstanceSession } from './instance-session.ts';
+import { startMover } from './move-instances.ts';
 import type { InstanceSession, SessionDeps } from './session-context.ts';
 
 /** Notifications can be lost, so rows are also compared at this interval. */
@@ -19,7 +22,7 @@ export interface SessionManagerDeps extends SessionDeps {
 
 /** The sessions of every shard this worker owns. */
 export interface SessionManager {
-  acquire(lease: Lease): void;
+  acquire(leases: readonly Lease[]): void;
   /** Resolves when the shard's sessions are closed and their results are recorded; closes those of a lost one first. */
   release(shard: number, how: 'released' | 'lost'): Promise<void>;
   counts(): { shards: number; sessions: number };
@@ -27,16 +30,15 @@ export interface SessionManager {
   lateMs(): number;
   /** This worker's session of an instance, or null. */
   find(instanceId: string): InstanceSession | null;
+  /** The lease for what is done to an instance, with or without a session; null when it is elsewhere, or about to be. */
+  leaseFor(instanceId: string, shard: number): Lease | null;
   /** Wakes the queues of these instances; true if all of them are here. */
   wakeQueues(accepted: readonly AcceptedFor[]): boolean;
+  /** Wake-ups from the broker. */
+  onWakeUps(wakeUps: readonly WakeUp[]): void;
+  /** Wake-ups may have been lost: looks for work of all instances. */
+  lookForWork(): void;
   stop(): Promise<void>;
-}
-
-interface OwnedShard {
-  lease: Lease;
-  sessions: Map<string, InstanceSession>;
-  consumer: Promise<Consumer | null>;
-  released: boolean;
 }
 
 /**
@@ -49,90 +51,113 @@ function needsAttention({ desired, state, credentials }: SessionRow): boolean {
   return state === 'CONNECTED' || state === 'PAIRING';
 }
 
-/** The owned shards with their sessions. */
-type Shards = Map<number, OwnedShard>;
-
 export function startSessionManager(deps: SessionManagerDeps): SessionManager {
-  const shards: Shards = new Map();
+  const held = createHeldShards();
+  const lookAt = (instanceId: string) => lookAtOne(deps, held, instanceId);
+  const mover = startMover({ ...deps, held, lookAt });
   const comparing = startLoop({
     everyMs: COMPARE_MS,
     waitsFirst: true,
-    run: () => compareAll(deps, shards),
+    async run() {
+      const rows = await compareAll(deps, held);
+      if (rows) mover.judge(rows, await countShards(deps.db));
+    },
     onError: (err) => deps.log.warn({ err }, 'comparing the instances failed, will be retried'),
   });
-  const looking = startLookingForWork({ ...deps, queues: () => queuesOf(shards) });
-  deps.bus.on('instance', (instanceId) => void lookAt(deps, shards, instanceId));
-  deps.bus.on('inbox', (instanceId) => findSession(shards, instanceId)?.lookAtInbox());
+  const looking = startLookingForWork({ ...deps, queues: () => held.queues() });
+  const onWakeUps = (wakeUps: readonly WakeUp[]) => {
+    for (const { instanceId, upToSeq } of wakeUps) held.find(instanceId)?.queue.wake(upToSeq);
+  };
+  deps.bus.on('instance', (instanceId) => void lookAt(instanceId));
+  deps.bus.on('inbox', (instanceId) => held.find(instanceId)?.lookAtInbox());
+  deps.bus.on('workers', (payload) => payload === LOOK_AGAIN && comparing.wake());
   deps.bus.onReset((up) => {
     if (!up) return;
     comparing.wake();
-    for (const session of sessionsOf(shards)) session.lookAtInbox();
+    for (const session of held.sessions()) session.lookAtInbox();
   });
   return {
-    acquire(lease) {
-      shards.set(lease.shard, openShard(deps, lease));
-      void load(deps, { shards: [lease.shard] }).then((rows) => adopt(deps, shards, rows));
+    acquire(leases) {
+      for (const lease of leases) held.add({ lease, consumer: consumeOfShard(deps, lease.shard, onWakeUps) });
+      const loadedAtMs = performance.now();
+      void load(deps, { shards: leases.map(({ shard }) => shard) }).then((rows) =>
+        adopt(deps, held, rows, loadedAtMs),
+      );
     },
-    release: (shard, how) => release(shards, shard, how),
-    find: (instanceId) => findSession(shards, instanceId),
+    release: (shard, how) => release(held, shard, how),
+    find: (instanceId) => held.find(instanceId),
+    leaseFor: (instanceId, shard) => held.leaseFor(instanceId, shard),
     wakeQueues(accepted) {
       let areAllHere = true;
       for (const { instanceId, page } of accepted) {
-        const queue = findSession(shards, instanceId)?.queue;
+        const queue = held.find(instanceId)?.queue;
         if (!queue) areAllHere = false;
         else if (page) queue.wakeWith(page);
         else queue.wake();
       }
       return areAllHere;
     },
-    counts: () => ({ shards: shards.size, sessions: sessionsOf(shards).length }),
-    lateMs: () => Math.max(0, ...sessionsOf(shards).map((session) => session.lateMs())),
+    onWakeUps,
+    lookForWork: looking.wake,
+    counts: () => ({ shards: held.shards().length, sessions: held.sessions().length }),
+    lateMs: () => Math.max(0, ...held.sessions().map((session) => session.lateMs())),
     async stop() {
-      await Promise.all([comparing.stop(), looking.stop()]);
-      await Promise.all([...shards.keys()].map((shard) => release(shards, shard, 'released')));
+      await Promise.all([comparing.stop(), looking.stop(), mover.stop()]);
+      await Promise.all(held.shards().map((shard) => release(held, shard, 'released')));
     },
   };
 }
 
-function openShard(deps: SessionManagerDeps, lease: Lease): OwnedShard {
-  const sessions = new Map<string, InstanceSession>();
-  // The wake-up is acked immediately: from here on the database holds the pending work, and a new owner reads
-  // all of it. If the queue cannot be consumed yet, that costs time, not messages.
-  const consumer = deps.broker
-    .consume(shardQueue(lease.shard), { prefetch: PREFETCH }, async (body) => {
-      for (const wakeUp of (body as { instances: WakeUp[] }).instances) {
-        sessions.get(wakeUp.instanceId)?.queue.wake(wakeUp.upToSeq);
-      }
-    })
+/**
+ * The queue that a relay of the release before publishes to. The wake-up is acked immediately: from here on the database
+ * holds the pending work, and a new owner reads all of it. If the queue cannot be consumed yet, that costs time, not messages.
+ */
+async function consumeOfShard(
+  deps: SessionManagerDeps,
+  shard: number,
+  onWakeUps: (wakeUps: readonly WakeUp[]) => void,
+): Promise<Consumer | null> {
+  if (shard >= DEFAULT_SHARDS) return null;
+  return deps.broker
+    .consume(shardQueue(shard), { prefetch: PREFETCH }, async (body) =>
+      onWakeUps((body as { instances: WakeUp[] }).instances),
+    )
     .catch((err) => {
-      deps.log.warn({ err, shard: lease.shard }, 'consuming the wake-ups of a shard failed');
+      deps.log.warn({ err, shard }, 'consuming the wake-ups of a shard failed');
       return null;
     });
-  return { lease, sessions, consumer, released: false };
 }
 
-async function release(shards: Shards, shard: number, how: 'released' | 'lost'): Promise<void> {
-  const owned = shards.get(shard);
+async function release(held: HeldShards, shard: number, how: 'released' | 'lost'): Promise<void> {
+  const owned = held.remove(shard);
   if (!owned) return;
-  owned.released = true;
-  shards.delete(shard);
   const closeConsumer = async () => (await owned.consumer)?.close();
+  const isLost = how === 'lost';
   const stopSessions = () =>
-    Promise.all([...owned.sessions.values()].map((session) => session.stop({ isLost: how === 'lost' })));
-  if (how === 'lost') await Promise.all([closeConsumer(), stopSessions()]);
+    Promise.all([
+      ...[...owned.sessions.values()].map(({ session }) => session.stop({ isLost })),
+      ...[...owned.leaving.values()].map(async ({ session, left }) => {
+        if (isLost) await session?.stop({ isLost });
+        await left;
+      }),
+    ]);
+  if (isLost) await Promise.all([closeConsumer(), stopSessions()]);
   else await closeConsumer().then(stopSessions);
 }
 
-async function lookAt(deps: SessionManagerDeps, shards: Shards, instanceId: string): Promise<void> {
-  const session = findSession(shards, instanceId);
+async function lookAtOne(deps: SessionManagerDeps, held: HeldShards, instanceId: string): Promise<void> {
+  const session = held.find(instanceId);
   if (session) return session.reconcile();
-  adopt(deps, shards, await load(deps, { instanceId }));
+  const loadedAtMs = performance.now();
+  adopt(deps, held, await load(deps, { instanceId }), loadedAtMs);
 }
 
-async function compareAll(deps: SessionManagerDeps, shards: Shards): Promise<void> {
-  const rows = await load(deps, { shards: [...shards.keys()] });
-  await dropDeleted(deps, shards, rows);
-  adopt(deps, shards, rows);
+async function compareAll(deps: SessionManagerDeps, held: HeldShards): Promise<SessionRow[] | null> {
+  const loadedAtMs = performance.now();
+  const rows = await load(deps, { shards: held.shards() });
+  await dropAbsent(deps, held, rows);
+  adopt(deps, held, rows, loadedAtMs);
+  return rows;
 }
 
 /** Rows of shards owned now; null if the database is away: then nothing changes. */
@@ -147,51 +172,42 @@ async function load(
   });
 }
 
-function adopt(deps: SessionManagerDeps, shards: Shards, rows: SessionRow[] | null): void {
+/** `loadedAtMs`: when the rows began to be read; an instance that has left since is not taken back. */
+function adopt(
+  deps: SessionManagerDeps,
+  held: HeldShards,
+  rows: SessionRow[] | null,
+  loadedAtMs: number,
+): void {
   for (const row of rows ?? []) {
-    const owned = shards.get(row.shard);
-    if (!owned || owned.released) continue;
-    const session = owned.sessions.get(row.id);
+    const owned = held.shard(row.shard);
+    if (!owned || !held.mayOpen(row.id, owned, loadedAtMs)) continue;
+    const session = held.find(row.id);
     if (session) {
       if (session.differsFrom(row)) session.reconcile();
-    } else if (needsAttention(row)) {
-      owned.sessions.set(row.id, startInstanceSession(deps, owned.lease, row));
-    }
+    } else if (needsAttention(row)) open(deps, held, owned, row);
   }
 }
 
-async function dropDeleted(
+function open(deps: SessionManagerDeps, held: HeldShards, owned: OwnedShard, row: SessionRow): void {
+  const lease = leaseOfInstance(owned.lease);
+  held.put(row.id, { lease, session: startInstanceSession(deps, lease, row) });
+}
+
+/** Stops the sessions of instances that are deleted, or that somebody moved by hand. */
+async function dropAbsent(
   deps: SessionManagerDeps,
-  shards: Shards,
+  held: HeldShards,
   rows: SessionRow[] | null,
 ): Promise<void> {
   if (!rows) return;
   const there = new Set(rows.map((row) => row.id));
-  for (const owned of shards.values()) {
-    for (const [id, session] of owned.sessions) {
-      if (there.has(id)) continue;
-      // A shard acquired since these rows were read has newer sessions: read this one alone.
-      const found = await load(deps, { instanceId: id });
-      if (!found || found.length > 0) continue;
-      owned.sessions.delete(id);
-      await session.stop();
-    }
+  for (const [id, { lease, session }] of held.entries()) {
+    if (there.has(id)) continue;
+    // A shard acquired since these rows were read has newer sessions: read this one alone.
+    const found = await load(deps, { instanceId: id });
+    if (!found || found[0]?.shard === lease.shard || held.find(id) !== session) continue;
+    held.drop(id);
+    await session.stop();
   }
-}
-
-function findSession(shards: Shards, instanceId: string): InstanceSession | null {
-  for (const owned of shards.values()) {
-    const session = owned.sessions.get(instanceId);
-    if (session) return session;
-  }
-  return null;
-}
-
-function sessionsOf(shards: Shards): InstanceSession[] {
-  return [...shards.values()].flatMap((owned) => [...owned.sessions.values()]);
-}
-
-function* queuesOf(shards: Shards) {
-  for (const owned of shards.values())
-    for (const [id, session] of owned.sessions) yield [id, session.queue] as const;
 }

@@ -1,7 +1,16 @@
 import { Baseline } from './0001-baseline.ts';
 import { EarlyRetries } from './0002-early-retries.ts';
 import { NetworkInbox } from './0003-network-inbox.ts';
-import { MessageArchives } from './0004-message-archives.ts';
+import { WorkersOfAnyShard } from './0004-workers-of-any-shard.ts';
+import { MovedInstances } from './0005-moved-instances.ts';
+import { MessageArchives } from './0006-message-archives.ts';
 
 /** Every migration of the messaging schema, oldest first. A landed one is never edited. */
-export const migrations = [Baseline, EarlyRetries, NetworkInbox, MessageArchives];
+export const migrations = [
+  Baseline,
+  EarlyRetries,
+  NetworkInbox,
+  WorkersOfAnyShard,
+  MovedInstances,
+  MessageArchives,
+];

@@ -27,7 +27,7 @@ export interface Bus {
  * - `auth`: forget what was cached; payload `company:<id>`, `user:<id>` or `token:<id>`.
  * - `events`: the log grew; payload company id. `deliveries`: webhook attempts are due.
  * - `calls`: there is an rpc request for an owner; payload its shard. `answers`: it is answered; payload the request's id.
- * - `workers`: a worker is to give its shards away; payload says which.
+ * - `workers`: a worker is to give its shards away, payload says which; or all are to look at the shards again.
  * - `inbox`: a network posted something for an instance; payload its id.
  * - `mail`: mails are due. `billing`: the billing worker has something to do; payload what.
  */

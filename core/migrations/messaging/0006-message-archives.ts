@@ -2,7 +2,7 @@ import { Migration } from '@mikro-orm/migrations';
 
 /** Messages past their retention leave the database and are kept as files (docs/decisions/0049). */
 export class MessageArchives extends Migration {
-  override name = '0004-message-archives';
+  override name = '0006-message-archives';
 
   override up(): void {
     this.addSql(`

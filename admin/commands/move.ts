@@ -1,0 +1,43 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isInShard, type Place, placeInstance } from '@posthorn/core/operations/place-instance.ts';
+import { ShardsRefused } from '@posthorn/core/operations/raise-shards.ts';
+import { isUuid } from '@posthorn/core/platform/ids.ts';
+import { StartError } from '@posthorn/core/platform/run-main.ts';
+import type { AdminCommand } from '../command.ts';
+
+const WITHIN_MS = 60_000;
+const ASK_EVERY_MS = 500;
+
+export const move: AdminCommand = {
+  usage: 'move <instance id> <shard>|worker:<id>|home',
+  summary:
+    'keep an instance in this shard, or in one that this worker has now; home: in that of its id again',
+  async run({ db, tell }, args) {
+    const [instanceId, where] = args;
+    if (args.length !== 2 || !isUuid(instanceId!))
+      throw new StartError('move takes the id of an instance, and a shard, worker:<id> or home');
+    const place = placeOf(where!);
+    const shard = await placeInstance(db, instanceId!, place).catch((err) => {
+      throw err instanceof ShardsRefused ? new StartError(err.message) : err;
+    });
+    const untilMs = performance.now() + WITHIN_MS;
+    while (!(await isInShard(db, instanceId!, shard))) {
+      if (performance.now() > untilMs) {
+        tell(
+          `instance ${instanceId} belongs to shard ${shard} and has not moved yet: does a worker own both shards?`,
+        );
+        return false;
+      }
+      await delay(ASK_EVERY_MS);
+    }
+    tell(`instance ${instanceId} is in shard ${shard}${place === 'home' ? '' : ', and stays there'}`);
+    return true;
+  },
+};
+
+function placeOf(where: string): Place {
+  if (where === 'home') return where;
+  const [, worker, id] = /^(worker:)?(\d{1,9})$/.exec(where) ?? [];
+  if (id === undefined) throw new StartError(`${where} is neither a shard, worker:<id> nor home`);
+  return worker ? { workerId: Number(id) } : { shard: Number(id) };
+}

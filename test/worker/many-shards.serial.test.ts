@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { raiseShards } from '@posthorn/core/operations/raise-shards.ts';
+import { createDb, type Db } from '@posthorn/core/platform/database/db.ts';
+import { createLog } from '@posthorn/core/platform/process/log.ts';
+import { readShares } from '@posthorn/core/workers/own-shards.ts';
+import { fairShare, planShare } from '@posthorn/worker/ownership/fair-share.ts';
+import { type Membership, newWorkerTag, startMembership } from '@posthorn/worker/ownership/membership.ts';
+import { type ShardOwner, startShardOwner } from '@posthorn/worker/ownership/shard-owner.ts';
+import fc from 'fast-check';
+import { tellFigure } from '../support/figures.ts';
+import { cloneTemplate, type PostgresServer, startTestPostgres } from '../support/postgres.ts';
+import { waitFor } from '../support/process.ts';
+
+const SHARDS = 1_024;
+const OWNERS = 200;
+const range = (length: number) => Array.from({ length }, (_, i) => i);
+const total = (numbers: readonly number[]) => numbers.reduce((sum, n) => sum + n, 0);
+
+describe('the plan of shares', () => {
+  const fleets = fc.record({
+    shards: fc.integer({ min: 1, max: SHARDS }),
+    workers: fc.uniqueArray(fc.integer({ min: 1, max: 10_000 }), { minLength: 2, maxLength: OWNERS }),
+  });
+
+  it('lowers nobody when a worker dies: only its shards find new owners', () => {
+    fc.assert(
+      fc.property(fleets, fc.nat(), ({ shards, workers }, nth) => {
+        const left = workers.filter((_, i) => i !== nth % workers.length);
+        for (const self of left) assert.ok(fairShare(shards, left, self) >= fairShare(shards, workers, self));
+      }),
+    );
+  });
+
+  it('deals each free shard to one worker, up to its quota', () => {
+    fc.assert(
+      fc.property(fleets, ({ shards, workers }) => {
+        const seen = { shards, workers, limited: [], held: {}, free: range(shards) };
+        const dealt = workers.flatMap((self) => planShare(seen, self).mine);
+        assert.deepEqual(
+          dealt.toSorted((a, b) => a - b),
+          range(shards),
+        );
+      }),
+    );
+  });
+
+  it('counts on no worker of the release before once there are shards that it does not know', () => {
+    const [older, newer] = [1, 2];
+    const seen = {
+      shards: 64,
+      workers: [older, newer],
+      limited: [older],
+      held: { [older]: 16 },
+      free: range(48),
+    };
+    assert.deepEqual(planShare(seen, newer), { quota: 64, mine: range(48) });
+    assert.equal(planShare({ ...seen, shards: 32 }, newer).quota, 16);
+  });
+});
+
+interface Owner {
+  owner: ShardOwner;
+  membership: Membership;
+  tried: number;
+  /** Acquisitions and releases by shard, in their order. */
+  moves: number;
+}
+
+/** A way to the database that can be cut for good, as by the end of the process. */
+async function startWay(url: string): Promise<{ url: string; cut(): void }> {
+  const target = new URL(url);
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const upstream = connect(Number(target.port), target.hostname);
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(from);
+      from.on('error', () => to.destroy());
+      from.on('close', () => to.destroy());
+      from.pipe(to);
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const through = new URL(url);
+  through.port = String((server.address() as { port: number }).port);
+  return {
+    url: through.href,
+    cut() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+describe(`${SHARDS} shards over ${OWNERS} owners in one process, each with a connection of its own and without sessions`, () => {
+  const log = createLog({ level: 'silent', role: 'test' });
+  let server: PostgresServer;
+  let url: string;
+  let db: Db;
+  let way: Awaited<ReturnType<typeof startWay>>;
+  const owners: Owner[] = [];
+
+  before(async () => {
+    server = await startTestPostgres({ fsync: false });
+    ({ url } = await cloneTemplate(server.url));
+    db = createDb({ url, poolSize: 2, log, name: 'test' });
+    await raiseShards(db, SHARDS);
+    way = await startWay(url);
+  });
+  after(async () => {
+    way.cut();
+    await Promise.all(owners.map(({ owner }) => owner.stop()));
+    await Promise.all(owners.map(({ membership }) => membership.stop()));
+    await db.close();
+    await server.stop();
+  });
+
+  function startOwner(name: string, databaseUrl: string): void {
+    const membership = startMembership({ databaseUrl, log, name, tag: newWorkerTag() });
+    const started: Omit<Owner, 'owner'> = { membership, tried: 0, moves: 0 };
+    const owner = startShardOwner({
+      membership,
+      log,
+      onAcquire(leases) {
+        started.moves += leases.length;
+      },
+      async onRelease() {
+        started.moves += 1;
+      },
+      onTried(locks) {
+        started.tried += locks;
+      },
+    });
+    owners.push(Object.assign(started, { owner }));
+  }
+
+  const sizes = () => owners.map(({ owner }) => owner.owned().length);
+  const isShared = () => total(sizes()) === SHARDS && Math.max(...sizes()) - Math.min(...sizes()) <= 1;
+  const ownersOfShards = async () => {
+    const { rows } = await db.query<{ shard: number; owner: string }>('SELECT shard, owner FROM shards');
+    return new Map(rows.map((row) => [row.shard, row.owner]));
+  };
+
+  it('a start of all at once shares them evenly, with at most two tries and two moves a shard', async () => {
+    const since = performance.now();
+    for (const nth of range(OWNERS)) startOwner(`owner ${nth}`, nth === 100 ? way.url : url);
+    await waitFor(isShared, 90_000, { what: 'all are shared evenly', everyMs: 50 });
+    tellFigure('shared evenly after', performance.now() - since, { atMost: 30_000 });
+    const tried = total(owners.map((one) => one.tried));
+    const moves = total(owners.map((one) => one.moves));
+    console.log(`${tried} locks tried, ${moves} acquisitions and releases`);
+    assert.ok(tried <= 2 * SHARDS, `${tried} locks tried`);
+    assert.ok(moves <= 2 * SHARDS, `${moves} acquisitions and releases`);
+  });
+
+  it('of an owner that dies the shards go to others, and no other shard changes its owner', async () => {
+    const before = await ownersOfShards();
+    const [dead] = owners.splice(100, 1);
+    const share = dead!.owner.owned().length;
+    const tried = total(owners.map((one) => one.tried));
+    const since = performance.now();
+    way.cut();
+    await waitFor(isShared, 60_000, { what: 'the others have its shards', everyMs: 50 });
+    tellFigure('taken over after', performance.now() - since, { atMost: 10_000 });
+    const now = await ownersOfShards();
+    const changed = [...now].filter(([shard, owner]) => before.get(shard) !== owner);
+    assert.equal(changed.length, share);
+    for (const [shard] of changed) assert.equal(before.get(shard), 'owner 100');
+    const more = total(owners.map((one) => one.tried)) - tried;
+    console.log(`${more} locks tried for ${share} shards`);
+    assert.ok(more <= 4 * share, `${more} locks tried for ${share} shards`);
+    await Promise.all([dead!.owner.stop(), dead!.membership.stop()]);
+  });
+
+  it('tries no lock and moves nothing while nothing changes', async () => {
+    const before = {
+      tried: total(owners.map((one) => one.tried)),
+      moves: total(owners.map((one) => one.moves)),
+    };
+    const since = performance.now();
+    for (const _ of range(50)) await readShares(db, 0);
+    console.log(`a look at all shares takes ${((performance.now() - since) / 50).toFixed(1)} ms`);
+    await delay(3_000);
+    assert.equal(total(owners.map((one) => one.tried)), before.tried);
+    assert.equal(total(owners.map((one) => one.moves)), before.moves);
+  });
+});
