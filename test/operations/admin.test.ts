@@ -55,6 +55,17 @@ describe('npm run admin', () => {
       [['export', 'acme', '/tmp/x'], {}, /^admin: acme is no id of a company/],
       [['erase', String(companyId)], {}, /^admin: add --yes to erase company/],
       [['requeue', 'everything'], {}, /^admin: requeue takes one of sends, deliveries, mails$/],
+      [['shards', 'many'], {}, /^admin: many is no number of shards$/],
+      [['shards', '64'], {}, /^admin: add --yes to have 64 shards: /],
+      [['shards', '16', '--yes'], {}, /^admin: there are 32 shards, and their number can only be raised$/],
+      [['shards', '5000', '--yes'], {}, /^admin: the number of shards is 1 to 4096$/],
+      [
+        ['move', 'acme', '3'],
+        {},
+        /^admin: move takes the id of an instance, and a shard, worker:<id> or home$/,
+      ],
+      [['move', randomUUID(), 'east'], {}, /^admin: east is neither a shard, worker:<id> nor home$/],
+      [['move', randomUUID(), '3'], {}, /^admin: there is no instance /],
       [['doctor'], { ENCRYPTION_KEYS_ACCEPTED: 'short' }, /^admin: ENCRYPTION_KEYS_ACCEPTED: /],
     ];
     for (const { code, stdout, stderr, expected } of await Promise.all(
@@ -147,6 +158,17 @@ describe('npm run admin', () => {
       'SELECT count(*) AS count FROM webhook_deliveries WHERE next_attempt_at <= now()',
     );
     assert.equal(rows[0]!.count, 1);
+  });
+
+  it('shards makes more of them, and says where the instances are', async () => {
+    assert.match(
+      (await admin(['shards'])).stdout,
+      /^32 shards, 0 of them with an owner, 0 workers; every instance is in its shard$/m,
+    );
+    const { code, stdout, stderr } = await admin(['shards', '1024', '--yes']);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^1024 shards, .*; \d+ instances have to move; they move when a worker runs$/m);
+    assert.match((await admin(['doctor'])).stdout, /^look at workers: 0 live, with 0 of 1024 shards;/m);
   });
 
   it('export writes the files, and says how many rows', async () => {

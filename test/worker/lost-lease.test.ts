@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { announceQr } from '@posthorn/core/instances/announce-qr.ts';
-import { type Lease, LeaseLost } from '@posthorn/core/instances/lock-leases.ts';
+import { type Lease, LeaseLost, leaseOfInstance, underLease } from '@posthorn/core/instances/lock-leases.ts';
 import { answerPairingCode, endPairing } from '@posthorn/core/instances/pairing.ts';
 import { DEFAULT_SETTINGS } from '@posthorn/core/instances/settings.ts';
 import { DEFAULT_SHARDS, shardOf } from '@posthorn/core/instances/shard.ts';
@@ -128,6 +128,25 @@ test('in one batch each entry is judged by its own epoch, also when one worker h
   );
   const stored = await parts.db.query('SELECT 1 FROM messages WHERE instance_id = $1', [instanceId]);
   assert.equal(stored.rows.length, 2);
+});
+
+test('under the lease of an instance that has left its shard nothing is written, and what is being written is waited for', async () => {
+  const instanceId = await seedInstance(parts.db, company.companyId, { state: 'CONNECTED' });
+  const shard = await currentLease(instanceId);
+  const lease = leaseOfInstance(shard);
+  const ended: string[] = [];
+  const begun = Promise.withResolvers<void>();
+  const writing = underLease(parts.db, lease, async (sql) => {
+    begun.resolve();
+    await sql.query('SELECT pg_sleep(0.3)');
+    ended.push('writing');
+  });
+  await begun.promise;
+  const leaving = lease.hold.end().then(() => ended.push('leaving'));
+  await assert.rejects(createInboundRecorder(parts).push(received(instanceId, lease)), LeaseLost);
+  await Promise.all([writing, leaving]);
+  assert.deepEqual(ended, ['writing', 'leaving']);
+  await createInboundRecorder(parts).push(received(instanceId, leaseOfInstance(shard)));
 });
 
 test('attempts that begin at once are noted each by itself: one whose task or lease is gone costs no other', async () => {
