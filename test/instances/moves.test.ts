@@ -1,17 +1,35 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { DEFAULT_SHARDS, shardOf } from '@posthorn/core/instances/shard.ts';
+import type { NetworkDriver } from '@posthorn/core/network/driver.ts';
 import { placeInstance } from '@posthorn/core/operations/place-instance.ts';
 import { lookAtShards, raiseShards, ShardsRefused } from '@posthorn/core/operations/raise-shards.ts';
 import { waitFor } from '../support/process.ts';
 import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
 
 const MORE = 64;
+const CLOSE_MS = 300;
+
+/** A session that is opened before this has closed the last one is a second one. */
+function slowToClose(driver: NetworkDriver): NetworkDriver {
+  return {
+    ...driver,
+    async open(request, sink) {
+      const session = await driver.open(request, sink);
+      const close = async () => {
+        await delay(CLOSE_MS);
+        await session.close();
+      };
+      return { ...session, close };
+    },
+  };
+}
 
 describe('instances that move between shards', () => {
   let sending: Sending;
   before(async () => {
-    sending = await startSending();
+    sending = await startSending({ held: { around: slowToClose, releaseAll: () => undefined } });
   });
   after(() => sending.close());
 
