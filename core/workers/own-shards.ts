@@ -9,7 +9,7 @@ export interface Shares {
   workers: number[];
   /** Those of them from the release before, which take the first 32 only. */
   limited: number[];
-  /** How many shards each worker holds, by its id. */
+  /** How many shards each worker holds, by its id; empty when there are none to deal. */
   held: Record<string, number>;
   /** Shards without a lock, ascending. */
   free: number[];
@@ -31,8 +31,9 @@ WITH locks AS MATERIALIZED (
 SELECT (SELECT count(*)::integer FROM known) AS shards,
   ARRAY(SELECT id FROM locks WHERE kind = ${WORKER_LOCK} EXCEPT SELECT id FROM locks WHERE kind = ${DRAIN_LOCK}) AS workers,
   ARRAY(SELECT id FROM workers WHERE NOT any_shard) AS limited,
-  coalesce((SELECT json_object_agg(owner_id, n) FROM (
-    SELECT owner_id, count(*) AS n FROM known WHERE taken AND owner_id IS NOT NULL GROUP BY owner_id) AS counted), '{}') AS held,
+  CASE WHEN EXISTS (SELECT FROM known WHERE NOT taken) THEN coalesce((SELECT json_object_agg(owner_id, n) FROM (
+    SELECT owner_id, count(*) AS n FROM known WHERE taken AND owner_id IS NOT NULL GROUP BY owner_id) AS counted), '{}')
+  ELSE '{}' END AS held,
   ARRAY(SELECT shard FROM known WHERE NOT taken ORDER BY shard) AS free,
   ARRAY(SELECT shard FROM known WHERE NOT taken AND owner_id = $1 ORDER BY shard) AS own`,
     values: [self],

@@ -62,14 +62,26 @@ export function createJoinWatch({ calmMs, atMostMs }: { calmMs: number; atMostMs
   let seen: ReadonlySet<number> = new Set();
   let lastJoinMs = Number.NEGATIVE_INFINITY;
   let firstJoinMs = Number.NEGATIVE_INFINITY;
+  let wasJoining = false;
   return {
     /** `workers`: those that are live at `nowMs`. */
     isJoining(workers: readonly number[], self: number, nowMs: number): boolean {
       const hasJoined = workers.some((id) => id !== self && !seen.has(id));
-      if (hasJoined && nowMs - lastJoinMs >= calmMs) firstJoinMs = nowMs;
+      if (hasJoined && !wasJoining) firstJoinMs = nowMs;
       if (hasJoined) lastJoinMs = nowMs;
       seen = new Set(workers);
-      return nowMs - lastJoinMs < calmMs && nowMs - firstJoinMs < atMostMs;
+      wasJoining = nowMs - lastJoinMs < calmMs;
+      return wasJoining && nowMs - firstJoinMs < atMostMs;
     },
   };
+}
+
+const ROUND_MS = 500;
+const ROUND_MAX_MS = 3_000;
+/** Each look reads all locks, which takes the database milliseconds: hundreds of workers look less often, each. */
+const PER_WORKER_MS = 10;
+
+/** The time until a worker looks again. With something to share out it is short, however many there are. */
+export function roundMs(workers: number, isSettled: boolean): number {
+  return isSettled ? Math.min(Math.max(ROUND_MS, workers * PER_WORKER_MS), ROUND_MAX_MS) : ROUND_MS;
 }

@@ -6,17 +6,15 @@ import {
   findShardsInUse,
   handOver,
   leaveToOthers,
-  raiseEpochs,
   readShares,
   type Shares,
-  tryShards,
   unlockShards,
 } from '@posthorn/core/workers/own-shards.ts';
-import { createJoinWatch, planShare, rotated } from './fair-share.ts';
+import { createJoinWatch, planShare, rotated, roundMs } from './fair-share.ts';
 import type { LockConnection } from './lock-connection.ts';
 import type { Membership } from './membership.ts';
+import { takeShards } from './take-shards.ts';
 
-const ROUND_MS = 500;
 /**
  * After the loss of its connection, as in a failover, a worker takes nothing from an owner that may be there: all lose
  * theirs at once, and each takes its own back. Longer than an owner takes to close its sessions after that.
@@ -26,7 +24,7 @@ const UNSETTLED_MS = 4_000;
 const PASS_OVER_MAX_MS = 15_000;
 /** Shards acquired in one round: the first of many workers does not take them all before it sees the others. */
 const ROUND_MAX = 256;
-const JOINING = { calmMs: ROUND_MS, atMostMs: 5_000 };
+const JOINING = { calmMs: 500, atMostMs: 5_000 };
 
 export interface ShardOwnerDeps {
   membership: Membership;
@@ -77,6 +75,7 @@ export function startShardOwner(deps: ShardOwnerDeps): ShardOwner {
     inUse: new Map(),
     joins: createJoinWatch(JOINING),
     shards: 0,
+    nextMs: roundMs(1, false),
     isStuck: false,
     settledAtMs: 0,
     drains: false,
@@ -84,7 +83,7 @@ export function startShardOwner(deps: ShardOwnerDeps): ShardOwner {
   };
   const { leases } = owner;
   const loop = startLoop({
-    everyMs: ROUND_MS,
+    everyMs: () => owner.nextMs,
     run: () => round(owner),
     onError: (err) => deps.log.warn({ err }, 'a round of sharing out the shards failed'),
   });
@@ -149,6 +148,8 @@ interface ShardContext {
   joins: ReturnType<typeof createJoinWatch>;
   /** How many shards there are. */
   shards: number;
+  /** The time until the next round. */
+  nextMs: number;
   /** The last round took fewer shards than are missing. */
   isStuck: boolean;
   /** When this worker may judge other owners by their connections again (monotonic). */
@@ -188,6 +189,8 @@ async function share(owner: ShardContext, current: LockConnection, self: number)
     if (surplus.length > 0) await release(owner, current, surplus);
     await fill(owner, current, { self, shares, missing: Math.max(0, quota - leases.size), mine: plan.mine });
   }
+  const isSettled = !isJoining && shares.free.length === 0 && leases.size === quota;
+  owner.nextMs = roundMs(shares.workers.length, isSettled);
   const closedLost = [...owner.lost.values()].filter(({ shard }) => !closing.has(shard));
   if (closedLost.length > 0) await leaveToOthers(current, closedLost);
   for (const { shard } of closedLost) owner.lost.delete(shard);
@@ -234,19 +237,10 @@ async function acquire(
 ): Promise<number> {
   const { deps } = owner;
   deps.onTried?.(shards.length);
-  const got = await tryShards(current, shards);
-  if (got.length === 0) return 0;
-  const raised = await raiseEpochs(current, { name: deps.membership.name, id: self }, got).catch((err) => {
-    deps.log.debug({ err, shards: got }, 'shards could not be acquired yet');
-    return [];
-  });
-  const mine = new Set(raised.map(({ shard }) => shard));
-  // A writer of the former owner is still active: try again later.
-  const held = got.filter((shard) => !mine.has(shard));
-  if (held.length > 0) await unlockShards(current, held);
+  const taker = { log: deps.log, owner: { name: deps.membership.name, id: self } };
+  const leases = await takeShards(current, taker, shards);
   // If the connection ended in between, the locks are gone too.
-  if (raised.length === 0 || deps.membership.connection() !== current) return 0;
-  const leases = raised.map(({ shard, epoch, after_crash }) => ({ shard, epoch, afterCrash: after_crash }));
+  if (leases.length === 0 || deps.membership.connection() !== current) return 0;
   for (const lease of leases) owner.leases.set(lease.shard, lease);
   deps.onAcquire(leases);
   return leases.length;
