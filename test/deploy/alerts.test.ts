@@ -4,7 +4,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { DEFAULT_SHARDS } from '@posthorn/core/instances/shard.ts';
 import { ensureProgram } from '@posthorn/test/support/debian-package.ts';
 import { projectRoot } from '@posthorn/test/support/process.ts';
 import { parse, stringify } from 'yaml';
@@ -54,9 +53,9 @@ describe('the alerts', () => {
       assert.equal(annotations.runbook, `docs/runbook.md#${alert.toLowerCase()}`);
   });
 
-  it('know how many shards there are', () => {
+  it('learn from the workers how many shards there are', () => {
     const { expr } = readAlerts().find(({ alert }) => alert === 'PosthornShardsWithoutOwner')!;
-    assert.equal(expr, `sum(posthorn_shards_owned) < ${DEFAULT_SHARDS}`);
+    assert.equal(expr, 'sum(posthorn_shards_owned) < max(posthorn_shards)');
   });
 
   it('find the processes by the jobs of scrape.yaml', () => {
