@@ -13,9 +13,9 @@ const AWAY_MS = sized(3_000, 5_000, 60_000);
 const INSTANCES = 10;
 const PAUSE_MS = 250;
 const NODES = 3;
-/** How many queues there are, and how many nodes have each. */
+/** How many replicated queues there are, and how many nodes have each. */
 const REPLICAS = `
-  Queues = rabbit_amqqueue:list(),
+  Queues = [Queue || Queue <- rabbit_amqqueue:list(), amqqueue:get_type(Queue) =:= rabbit_quorum_queue],
   Nodes = [length(maps:get(nodes, amqqueue:get_type_state(Queue))) || Queue <- Queues],
   [{length(Queues), lists:usort(Nodes)}].`;
 /** Until every worker has a connection to another node. */

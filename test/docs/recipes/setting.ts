@@ -4,7 +4,7 @@ import type { Edit, TestRun } from './edits.ts';
 export const settingEdits: readonly Edit[] = [
   {
     file: 'core/platform/config.ts',
-    before: '  /** Memory for uploads and other media bodies, in each process. */\n',
+    before: '  MEDIA_MEMORY_MB: positive.default(128),\n',
     add: '  AUDIT_RETENTION_DAYS: days.default(365),\n',
   },
   {
