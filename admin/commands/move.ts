@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isInShard, type Place, placeInstance } from '@posthorn/core/operations/place-instance.ts';
-import { ShardsRefused } from '@posthorn/core/operations/raise-shards.ts';
 import { isUuid } from '@posthorn/core/platform/ids.ts';
 import { StartError } from '@posthorn/core/platform/run-main.ts';
 import type { AdminCommand } from '../command.ts';
@@ -17,9 +16,7 @@ export const move: AdminCommand = {
     if (args.length !== 2 || !isUuid(instanceId!))
       throw new StartError('move takes the id of an instance, and a shard, worker:<id> or home');
     const place = placeOf(where!);
-    const shard = await placeInstance(db, instanceId!, place).catch((err) => {
-      throw err instanceof ShardsRefused ? new StartError(err.message) : err;
-    });
+    const shard = await placeInstance(db, instanceId!, place);
     const untilMs = performance.now() + WITHIN_MS;
     while (!(await isInShard(db, instanceId!, shard))) {
       if (performance.now() > untilMs) {

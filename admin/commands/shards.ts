@@ -1,10 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  lookAtShards,
-  raiseShards,
-  type ShardsNow,
-  ShardsRefused,
-} from '@posthorn/core/operations/raise-shards.ts';
+import { lookAtShards, raiseShards, type ShardsNow } from '@posthorn/core/operations/raise-shards.ts';
 import { StartError } from '@posthorn/core/platform/run-main.ts';
 import type { AdminCommand, AdminDeps } from '../command.ts';
 
@@ -29,9 +24,7 @@ export const shards: AdminCommand = {
       throw new StartError(
         `add --yes to have ${to} shards: most instances reconnect once, and there are never fewer shards again`,
       );
-    await raiseShards(db, Number(to)).catch((err) => {
-      throw err instanceof ShardsRefused ? new StartError(err.message) : err;
-    });
+    await raiseShards(db, Number(to));
     return waitUntilMoved({ db, tell });
   },
 };

@@ -1,13 +1,14 @@
 import { countShards, shardOf } from '../instances/shard.ts';
 import type { Db } from '../platform/database/db.ts';
-import { askToLook, refuseLimitedWorkers, ShardsRefused } from './raise-shards.ts';
+import { StartError } from '../platform/run-main.ts';
+import { askToLook, refuseLimitedWorkers } from './raise-shards.ts';
 
 /** A shard by its number, that shard of a worker which has the fewest instances, or the one of the hash of its id. */
 export type Place = { shard: number } | { workerId: number } | 'home';
 
 /**
  * Says where an instance belongs from now on, whatever the number of shards; its owner moves it there. Gives the shard.
- * Throws {@link ShardsRefused}.
+ * Throws {@link StartError}.
  */
 export async function placeInstance(db: Db, instanceId: string, place: Place): Promise<number> {
   await refuseLimitedWorkers(db);
@@ -17,7 +18,7 @@ export async function placeInstance(db: Db, instanceId: string, place: Place): P
     instanceId,
     place === 'home' ? null : to,
   ]);
-  if (placed.rowCount === 0) throw new ShardsRefused(`there is no instance ${instanceId}`);
+  if (placed.rowCount === 0) throw new StartError(`there is no instance ${instanceId}`);
   await askToLook(db);
   return to;
 }
@@ -28,7 +29,7 @@ async function findShard(
 ): Promise<number> {
   if (place === 'home') return shardOf(instanceId, shards);
   if ('shard' in place) {
-    if (place.shard >= shards) throw new ShardsRefused(`the shards are 0 to ${shards - 1}`);
+    if (place.shard >= shards) throw new StartError(`the shards are 0 to ${shards - 1}`);
     return place.shard;
   }
   const { rows } = await db.query<{ shard: number }>(
@@ -36,7 +37,7 @@ async function findShard(
      WHERE w.id = $1 GROUP BY s.shard ORDER BY count(i.id), s.shard LIMIT 1`,
     [place.workerId],
   );
-  if (!rows[0]) throw new ShardsRefused(`worker ${place.workerId} has no shards`);
+  if (!rows[0]) throw new StartError(`worker ${place.workerId} has no shards`);
   return rows[0].shard;
 }
 

@@ -1,23 +1,21 @@
 import { countShards, homeOf, SHARDS_MAX } from '../instances/shard.ts';
 import type { Db, Sql } from '../platform/database/db.ts';
 import { oneRow } from '../platform/database/one-row.ts';
+import { StartError } from '../platform/run-main.ts';
 import { LOOK_AGAIN } from '../workers/members.ts';
-
-/** Why the shards stay as they are; for the operator. */
-export class ShardsRefused extends Error {}
 
 /**
  * Makes more shards while everything runs: their owners take them, and each owner of an instance that belongs to another
- * one now moves it there. Throws {@link ShardsRefused}. Again with the same number changes nothing.
+ * one now moves it there. Throws {@link StartError}. Again with the same number changes nothing.
  */
 export async function raiseShards(db: Db, to: number): Promise<void> {
   if (!Number.isInteger(to) || to < 1 || to > SHARDS_MAX)
-    throw new ShardsRefused(`the number of shards is 1 to ${SHARDS_MAX}`);
+    throw new StartError(`the number of shards is 1 to ${SHARDS_MAX}`);
   await db.transaction(async (sql) => {
     // Two at once, or a worker of the release before that enters: one waits for the other.
     await sql.query('LOCK TABLE workers IN SHARE MODE');
     const from = await countShards(sql);
-    if (to < from) throw new ShardsRefused(`there are ${from} shards, and their number can only be raised`);
+    if (to < from) throw new StartError(`there are ${from} shards, and their number can only be raised`);
     await refuseLimitedWorkers(sql);
     await sql.query(
       'INSERT INTO shards (shard) SELECT generate_series($1::integer, $2::integer) ON CONFLICT DO NOTHING',
@@ -31,7 +29,7 @@ export async function raiseShards(db: Db, to: number): Promise<void> {
 export async function refuseLimitedWorkers(sql: Sql): Promise<void> {
   const { rows } = await sql.query<{ name: string }>('SELECT name FROM workers WHERE NOT any_shard');
   if (rows.length > 0)
-    throw new ShardsRefused(
+    throw new StartError(
       `update all workers first: ${rows.map(({ name }) => name).join(', ')} runs the release before`,
     );
 }

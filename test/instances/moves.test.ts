@@ -4,7 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { DEFAULT_SHARDS, shardOf } from '@posthorn/core/instances/shard.ts';
 import type { NetworkDriver } from '@posthorn/core/network/driver.ts';
 import { placeInstance } from '@posthorn/core/operations/place-instance.ts';
-import { lookAtShards, raiseShards, ShardsRefused } from '@posthorn/core/operations/raise-shards.ts';
+import { lookAtShards, raiseShards } from '@posthorn/core/operations/raise-shards.ts';
+import { StartError } from '@posthorn/core/platform/run-main.ts';
 import { waitFor } from '../support/process.ts';
 import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
 
@@ -154,13 +155,13 @@ describe('instances that move between shards', () => {
 
   test('fewer shards, no shard of that number, no such instance, and a worker of the release before are refused', async () => {
     const { id } = await sending.connect();
-    await assert.rejects(raiseShards(db(), MORE - 1), ShardsRefused);
-    await assert.rejects(raiseShards(db(), 5_000), ShardsRefused);
-    await assert.rejects(placeInstance(db(), id, { shard: MORE }), ShardsRefused);
-    await assert.rejects(placeInstance(db(), id, { workerId: 999_999 }), ShardsRefused);
+    await assert.rejects(raiseShards(db(), MORE - 1), StartError);
+    await assert.rejects(raiseShards(db(), 5_000), StartError);
+    await assert.rejects(placeInstance(db(), id, { shard: MORE }), StartError);
+    await assert.rejects(placeInstance(db(), id, { workerId: 999_999 }), StartError);
     await assert.rejects(
       placeInstance(db(), '00000000-0000-4000-8000-000000000000', { shard: 1 }),
-      ShardsRefused,
+      StartError,
     );
     await db().query(`INSERT INTO workers (name, tag, backend_pid) VALUES ('older', '#older', 0)`);
     await assert.rejects(raiseShards(db(), 128), /older runs the release before/);
