@@ -90,72 +90,92 @@ async function removeSome(
   range: Range,
   removed: Removed,
 ): Promise<string | null> {
-  const taken: { id: string; version: string }[] = [];
-  const pages = readPages(deps.db, owner, range, taken);
-  const first = await pages.next();
-  if (first.done) return null;
-  async function* all() {
-    yield first.value as Past[];
-    yield* pages;
+  const past = readPast(deps.db, owner, range);
+  if (!(await past.hasSome())) return null;
+  const { storage } = deps;
+  if (owner.isThere && storage) {
+    const { messages, isKept } = await removeToFile({ ...deps, storage }, owner, past);
+    removed.messages += messages;
+    removed.archives += isKept ? 1 : 0;
+  } else {
+    for await (const _ of past.pages());
+    const { rows } = await deps.db.query<{ messages: number }>({ ...REMOVE, values: past.toRemove() });
+    removed.messages += oneRow(rows).messages;
   }
-  if (owner.isThere && deps.storage)
-    removed.archives += await removeToFile({ ...deps, storage: deps.storage }, owner, { all: all(), taken });
-  else {
-    for await (const _ of all());
-    await deps.db.query({ ...REMOVE, values: removalOf(owner, taken) });
-  }
-  removed.messages += taken.length;
-  return taken.at(-1)!.id;
+  return past.lastId();
 }
 
-async function* readPages(
-  db: Db,
-  { instanceId }: Owner,
-  { after, before }: Range,
-  taken: { id: string; version: string }[],
-): AsyncGenerator<Past[], void> {
-  let bytes = 0;
-  while (taken.length < FILE_MESSAGES && bytes < FILE_BYTES) {
-    const { rows } = await db.query<Past & { bytes: number }>({
-      ...PAGE,
-      values: [instanceId, before, taken.at(-1)?.id ?? after, PAGE_ROWS, PAGE_BYTES],
-    });
-    if (rows.length === 0) return;
-    for (const { id, version } of rows) taken.push({ id, version });
-    bytes += rows.at(-1)!.bytes;
-    yield rows;
+/** The messages of one file, page by page, and afterwards their ids and versions. */
+function readPast(db: Db, { instanceId }: Owner, { after, before }: Range) {
+  const ids: string[] = [];
+  const versions: string[] = [];
+  const reading = read();
+
+  async function* read(): AsyncGenerator<Past[], void> {
+    let bytes = 0;
+    while (ids.length < FILE_MESSAGES && bytes < FILE_BYTES) {
+      const { rows } = await db.query<Past & { bytes: number }>({
+        ...PAGE,
+        values: [instanceId, before, ids.at(-1) ?? after, PAGE_ROWS, PAGE_BYTES],
+      });
+      if (rows.length === 0) return;
+      for (const { id, version } of rows) {
+        ids.push(id);
+        versions.push(version);
+      }
+      bytes += rows.at(-1)!.bytes;
+      yield rows;
+    }
   }
+
+  let first: IteratorResult<Past[], void> | null = null;
+  return {
+    async hasSome(): Promise<boolean> {
+      first = await reading.next();
+      return first.done !== true;
+    },
+    async *pages(): AsyncGenerator<Past[]> {
+      if (first?.value) yield first.value;
+      yield* reading;
+    },
+    count: () => ids.length,
+    firstId: () => ids[0]!,
+    lastId: () => ids.at(-1)!,
+    toRemove: (): unknown[] => [ids, versions, instanceId],
+  };
 }
 
-/** Gives the number of files that were written. */
+type PastMessages = ReturnType<typeof readPast>;
+
+/** Writes them to a file and removes those that have not changed since they were read. */
 async function removeToFile(
   deps: ArchiveDeps & { storage: Storage },
   owner: Owner,
-  { all, taken }: { all: AsyncIterable<Past[]>; taken: readonly { id: string; version: string }[] },
-): Promise<number> {
+  past: PastMessages,
+): Promise<{ messages: number; isKept: boolean }> {
   const { db, clock, spool } = deps;
-  const file = await spool.write(zip(linesOf(db, all)), { maxBytes: Number.MAX_SAFE_INTEGER });
+  const file = await spool.write(zip(linesOf(db, past.pages())), { maxBytes: Number.MAX_SAFE_INTEGER });
   try {
     const id = randomUUID();
     const key = `${objectsOf(owner.companyId)}archive/${owner.instanceId}/${id}`;
     await writeObject(deps, { key, scope: owner, file, mimeType: 'application/gzip' });
     // When it fails its answer may be all that was lost, and the file holds the messages: its note decides.
-    const { rows } = await db.query<{ isKept: boolean }>({
+    const { rows } = await db.query<{ messages: number; isKept: boolean }>({
       ...ARCHIVE,
       values: [
-        ...removalOf(owner, taken),
+        ...past.toRemove(),
         id,
-        new Date(timeOfId(taken[0]!.id)),
-        new Date(timeOfId(taken.at(-1)!.id)),
-        taken.length,
+        new Date(timeOfId(past.firstId())),
+        new Date(timeOfId(past.lastId())),
+        past.count(),
         file.sizeBytes,
         key,
         clock.now(),
       ],
     });
-    if (oneRow(rows).isKept) return 1;
-    await discardObject(deps, key);
-    return 0;
+    const outcome = oneRow(rows);
+    if (!outcome.isKept) await discardObject(deps, key);
+    return outcome;
   } finally {
     await file.discard();
   }
@@ -177,10 +197,6 @@ async function* zip(lines: AsyncIterable<string>): AsyncGenerator<Buffer> {
 
 function startOfMonth(time: Date): Date {
   return new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth(), 1));
-}
-
-function removalOf({ instanceId }: Owner, taken: readonly { id: string; version: string }[]): unknown[] {
-  return [taken.map(({ id }) => id), taken.map(({ version }) => version), instanceId];
 }
 
 /** From one instance to the next by the index, also of those that are deleted. */
@@ -215,7 +231,10 @@ const GONE = `gone AS (
   RETURNING m.id
 )`;
 
-const REMOVE = { name: 'archive-remove', text: `WITH ${GONE} SELECT count(*) FROM gone` };
+const REMOVE = {
+  name: 'archive-remove',
+  text: `WITH ${GONE} SELECT count(*)::integer AS messages FROM gone`,
+};
 
 const ARCHIVE = {
   name: 'archive-store',
@@ -228,5 +247,5 @@ WITH ${GONE}, kept AS (
 ), written AS (
   DELETE FROM media_trash WHERE storage_key = $9 AND EXISTS (SELECT FROM kept)
 )
-SELECT EXISTS (SELECT FROM kept) AS "isKept"`,
+SELECT (SELECT count(*)::integer FROM gone) AS messages, EXISTS (SELECT FROM kept) AS "isKept"`,
 };

@@ -163,7 +163,7 @@ describe('messages past their retention', () => {
       await media.parts.db.query(`UPDATE messages SET status = 'played' WHERE id = $1`, [first]);
       await storage.put(...put);
     };
-    await run({ storage: { ...storage, put } });
+    assert.deepEqual(await run({ storage: { ...storage, put } }), { messages: 2, archives: 1 });
     assert.deepEqual(await kept(), [first]);
     await run();
     assert.deepEqual(await kept(), []);
