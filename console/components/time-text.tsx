@@ -20,6 +20,13 @@ const dateFormat = byLanguage(
   (language) => new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' }),
 );
 
+const dayFormat = byLanguage((language) => new Intl.DateTimeFormat(language, { dateStyle: 'medium' }));
+
+/** The day of a moment, in the zone of whoever looks. */
+export function dayText(at: string, language: string): string {
+  return dayFormat(language).format(new Date(at));
+}
+
 /** A day of the calendar, the same in every zone: `2026-11-25`. */
 export function dateText(day: string, language: string): string {
   return dateFormat(language).format(new Date(day));

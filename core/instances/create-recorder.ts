@@ -34,7 +34,7 @@ export function recordUnderLease<T>(
 
 /**
  * The same for what many sessions saw, many entries in one transaction. An entry whose lease has passed is
- * rejected with LeaseLost. The order of pushes is the order in which those of one shard, or of one of `sharedBy`, are recorded.
+ * rejected with LeaseLost. Entries of one shard, or of one party of `sharedBy`, are recorded in the order of their pushes.
  */
 export function createRecorder<In extends { lease: Lease }, Read = undefined>(
   deps: RecorderDeps,

@@ -7,7 +7,7 @@
  * session.
  */
 
-/** A connection to the network. */
+/** The library's WebSocket under its own. */
 export interface RawSocket {
   send(data: Uint8Array | string, done?: (error?: Error) => void): void;
   /** Stops reading: the bytes stay with the sender. */

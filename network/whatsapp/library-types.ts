@@ -2,7 +2,6 @@
  * The parts of the library we use, declared by us: types must check without the library, and its own types
  * promise more than we rely on.
  */
-
 import type { EventEmitter } from 'node:events';
 import type { Agent } from 'node:http';
 import type { Dispatcher } from 'undici';
@@ -205,7 +204,6 @@ export interface Askers {
   note(ids: readonly string[], asker: Asker): void;
 }
 
-/** The underlying WebSocket; we put a gate in front of its `send`. */
 interface RelayOptions {
   messageId: string;
   additionalAttributes?: Record<string, string>;

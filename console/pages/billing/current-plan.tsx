@@ -9,6 +9,7 @@ import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { Facts } from '../../components/facts.tsx';
 import { moneyText } from '../../components/money-text.ts';
 import { StateBadge } from '../../components/state-badge.tsx';
+import { dayText } from '../../components/time-text.tsx';
 import type { BillingChanges, CatalogOfPlans } from './use-billing.ts';
 
 interface CurrentPlanProps {
@@ -24,8 +25,6 @@ export function CurrentPlan(props: CurrentPlanProps) {
   const { subscription, mayPay, changes } = props;
   const { status } = subscription;
   const isOver = isEnded(subscription);
-  const day = new Intl.DateTimeFormat(i18n.language, { dateStyle: 'medium' });
-  const dayOf = (at: string) => day.format(new Date(at));
   const error =
     changes.changePlan.error ?? changes.cancel.error ?? changes.addItem.error ?? changes.removeItem.error;
   return (
@@ -37,8 +36,11 @@ export function CurrentPlan(props: CurrentPlanProps) {
         facts={[
           [t('billing.plan.cycle'), t(`billing.cycles.${subscription.plan_cycle}`)],
           [t('billing.plan.way'), t(`billing.ways.${subscription.billing_type}`)],
-          [t('billing.plan.trial'), status === 'trialing' && dayOf(subscription.trial_ends_at)],
-          [t('billing.plan.until'), dayOf(subscription.current_period_end)],
+          [
+            t('billing.plan.trial'),
+            status === 'trialing' && dayText(subscription.trial_ends_at, i18n.language),
+          ],
+          [t('billing.plan.until'), dayText(subscription.current_period_end, i18n.language)],
           [t('billing.plan.next'), subscription.next_plan_display_name],
         ]}
       />

@@ -11,14 +11,14 @@ import { createLanes } from './lanes.ts';
  * unavailable; otherwise each input is run alone, so that one input the database refuses costs nobody
  * else anything.
  *
- * When more waits than goes into a batch, those that `sharedBy` names get equal parts of it: whoever pushes thousands of
- * inputs at once waits for them alone. The order of each one's inputs stays.
+ * When more waits than one batch takes, each party that `sharedBy` names gets an equal part of it: one that pushes thousands
+ * of inputs at once delays itself alone. The inputs of one party keep their order.
  */
 export function createCoalescer<In, Out>(options: {
   run: (batch: In[]) => Promise<(Out | Error)[]>;
   /** Inputs in one batch at most. */
   maxBatch: number;
-  /** Whose input it is. Absent: the order of arrival is the order of all. */
+  /** The party whose input it is. Absent: all inputs are one party's. */
   sharedBy?: (input: In) => string | number;
 }): Coalescer<In, Out> {
   interface Waiting {
