@@ -186,6 +186,7 @@ export type {
   VoteDone as PollVoteDone,
 } from '@posthorn/contract/messaging/message-actions.ts';
 export type { ChatNote } from '@posthorn/contract/messaging/notes.ts';
+export type { OAuthProviderList } from '@posthorn/contract/messaging/oauth.ts';
 export type {
   PlaygroundMessage,
   PlaygroundSent,

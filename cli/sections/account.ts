@@ -24,6 +24,7 @@ export const account: readonly Command[] = [
   calls('usage', 'usage.get', { summary: 'Messages of an instance in the last 24 hours' }),
   calls('account usage', 'usage.company'),
   ...billing,
+  calls('oauth providers', 'oauth.providers'),
   oauthStart,
   calls('oauth complete', 'oauth.completeSignup'),
   listProfiles,

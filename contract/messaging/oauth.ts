@@ -12,12 +12,35 @@ export const completeSignupBody = z
   })
   .meta({ id: 'CompleteSignupRequest' });
 
+export const oauthProviders = z
+  .object({
+    providers: z
+      .array(z.enum(['google', 'github']))
+      .meta({ description: 'Those with which people can log in and sign up here' }),
+  })
+  .meta({ id: 'OAuthProviderList' });
+export type OAuthProviderList = z.infer<typeof oauthProviders>;
+
 const parameter = z.union([z.string(), boundedArray(z.string(), { max: QUERY_REPEATS_MAX })]).optional();
 
 /** All parameters that the provider sends, its `iss` included; the use case judges them, since every fault is a redirect. */
 const callbackQuery = z.looseObject({ state: parameter, code: parameter, error: parameter });
 
 export const oauth = {
+  providers: route(
+    {
+      auth: 'none',
+      access: 'public',
+      errors: [],
+      summary: 'Which social logins are enabled',
+      description: 'For a page that offers them. Empty where the installation has none.',
+    },
+    {
+      method: 'GET',
+      path: '/v1/auth/oauth/providers',
+      responses: { 200: oauthProviders },
+    },
+  ),
   start: route(
     {
       auth: 'none',

@@ -5,7 +5,7 @@ import type { AccountDeps } from '@posthorn/core/accounts/deps.ts';
 import { beginOAuthLogin, OAUTH_STATE_TTL_MINUTES } from '@posthorn/core/accounts/oauth/begin-oauth-login.ts';
 import { completeOAuthSignup } from '@posthorn/core/accounts/oauth/complete-oauth-signup.ts';
 import { finishOAuthLogin } from '@posthorn/core/accounts/oauth/finish-oauth-login.ts';
-import type { OAuthProviders } from '@posthorn/core/accounts/oauth/provider.ts';
+import { enabledProviders, type OAuthProviders } from '@posthorn/core/accounts/oauth/provider.ts';
 import { isUnavailable } from '@posthorn/core/platform/database/db.ts';
 import { withoutTrailingSlashes } from '@posthorn/core/platform/http/base-url.ts';
 import { toApiError } from '../http/answer-error.ts';
@@ -27,6 +27,9 @@ export function oauthRoutes(deps: OAuthRoutesDeps): Handlers<typeof oauth> {
   }
 
   return {
+    async providers() {
+      return { status: 200, body: { providers: enabledProviders(deps.providers) } };
+    },
     async start({ params, headers, cookies }) {
       try {
         const begun = await beginOAuthLogin(deps, {

@@ -64,6 +64,11 @@ describe('GET /v1/auth/oauth/{provider}/start', () => {
     assert.equal(page.headers.get('location'), `${CONSOLE}/login?oauth_error=OAUTH_PROVIDER_INVALID`);
   });
 
+  test('200: a page can ask which providers are enabled', async () => {
+    const listed = await setup.server.api('GET', '/v1/auth/oauth/providers');
+    assert.deepEqual([listed.status, listed.body], [200, { providers: ['google', 'github'] }]);
+  });
+
   test('302: an unknown mode counts as the default', async () => {
     assert.equal((await setup.server.api('GET', '/v1/auth/oauth/google/start?mode=x')).status, 302);
   });
@@ -83,6 +88,8 @@ describe('GET /v1/auth/oauth/{provider}/start', () => {
         refused(await server.api('GET', '/v1/auth/oauth/github/start'), 503, 'OAUTH_PROVIDER_DISABLED');
         const page = await server.api('GET', '/v1/auth/oauth/github/start', { headers: html });
         assert.equal(page.headers.get('location'), `${CONSOLE}/login?oauth_error=OAUTH_PROVIDER_DISABLED`);
+        const listed = await server.api('GET', '/v1/auth/oauth/providers');
+        assert.deepEqual([listed.status, listed.body], [200, { providers: [] }]);
       } finally {
         await server.close();
       }

@@ -41,6 +41,22 @@ describe('the links of mails', () => {
     assert.deepEqual(faults, []);
   });
 
+  test('an enabled social login is a way in, and another is not offered', async () => {
+    const { server, browser } = started;
+    const { page } = await browser.visit();
+    await page.goto(`${server.url}/console/sign-up`);
+    const signUpLink = page.getByRole('link', { name: 'Sign up with GitHub' });
+    assert.match((await signUpLink.getAttribute('href'))!, /github\/start\?mode=signup$/);
+    await page.goto(`${server.url}/console/login`);
+    const link = page.getByRole('link', { name: 'Sign in with GitHub' });
+    await link.waitFor();
+    assert.equal(await page.getByText('Google').count(), 0);
+    assert.deepEqual(await findBarriers(page), []);
+    const asked = page.waitForRequest(/:9\/login\/oauth\/authorize\?/);
+    await link.click({ noWaitAfter: true });
+    assert.equal(new URL((await asked).url()).searchParams.get('client_id'), 'console');
+  });
+
   test('a sign-up that began elsewhere ends here, and leaves no token in the address', async () => {
     const { server, browser } = started;
     const { page, faults } = await browser.visit();

@@ -67,6 +67,7 @@ const SMALL: Record<string, string> = {
   'deliveries.retryBulk': 'what was asked for',
   'playground.show': 'examples of requests',
   'playground.message': 'the events of one message',
+  'oauth.providers': 'two names at most',
   'openapi.document': 'the same for everybody',
   'billing.catalog.listPlans': 'the plans',
   'billing.catalog.listAddons': 'the add-ons',

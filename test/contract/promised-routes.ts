@@ -17,6 +17,7 @@ export const PROMISED: Readonly<Record<string, Area>> = {
       'POST /v1/auth/register',
       'POST /v1/auth/quick-register',
       'POST /v1/auth/login',
+      'GET /v1/auth/oauth/providers',
       'GET /v1/auth/oauth/{}/start',
       'GET /v1/auth/oauth/{}/callback',
       'POST /v1/auth/oauth/complete-signup',

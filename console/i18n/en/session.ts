@@ -53,6 +53,8 @@ export const session = {
   },
   oauth: {
     callback: 'Signing in',
+    login: 'Sign in with {{provider}}',
+    signup: 'Sign up with {{provider}}',
     title: 'One thing left',
     text: 'Name your company to complete the sign-up.',
     submit: 'Create the account',

@@ -55,6 +55,8 @@ export const session: Translations['session'] = {
   },
   oauth: {
     callback: 'Entrando',
+    login: 'Entrar com {{provider}}',
+    signup: 'Cadastrar-se com {{provider}}',
     title: 'Falta uma coisa',
     text: 'Dê um nome à sua empresa para terminar o cadastro.',
     submit: 'Criar a conta',

@@ -6,6 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { useAuth, useAuthState } from '../../api/api-context.ts';
 import { textOfCode } from '../../api/api-error.tsx';
 import { MutationForm } from '../../api/mutation-form.tsx';
+import { ProviderButtons } from '../../api/provider-buttons.tsx';
 import { AuthCard } from '../../components/auth-card.tsx';
 import { EmailInput } from '../../components/email-input.tsx';
 import { TextLink } from '../../components/links.tsx';
@@ -35,6 +36,7 @@ export function SignInPage() {
         <EmailInput value={email} onChange={setEmail} />
         <PasswordField label={t('session.password')} value={password} onChange={setPassword} />
       </MutationForm>
+      <ProviderButtons mode="login" />
       <Group justify="space-between">
         <TextLink to="/forgot-password" size="sm">
           {t('session.signIn.forgot')}

@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAuth } from '../../api/api-context.ts';
 import { ApiError } from '../../api/api-error.tsx';
+import { ProviderButtons } from '../../api/provider-buttons.tsx';
 import { AuthCard } from '../../components/auth-card.tsx';
 import { TextLink } from '../../components/links.tsx';
 import { PasswordField } from '../../components/password-field.tsx';
@@ -52,6 +53,7 @@ export function SignUpPage() {
           onChange={(password) => set('password', password)}
         />
       </SubmitForm>
+      <ProviderButtons mode="signup" />
       <Text size="sm">
         {t('session.signUp.haveAccount')} <TextLink to="/login">{t('session.signUp.signIn')}</TextLink>
       </Text>

@@ -1,4 +1,6 @@
-export type ProviderName = 'google' | 'github';
+import type { OAuthProviderList } from '@posthorn/contract/messaging/oauth.ts';
+
+export type ProviderName = OAuthProviderList['providers'][number];
 
 /** The user who logged in, according to the provider. */
 export interface ProviderIdentity {
@@ -25,6 +27,10 @@ export interface OAuthProvider {
 
 /** Null: not enabled, or without credentials (ACC-27). */
 export type OAuthProviders = Readonly<Record<ProviderName, OAuthProvider | null>>;
+
+export function enabledProviders({ google, github }: OAuthProviders): ProviderName[] {
+  return [...(google ? (['google'] as const) : []), ...(github ? (['github'] as const) : [])];
+}
 
 export interface ProviderCredentials {
   clientId: string;

@@ -42,6 +42,11 @@ export async function startConsoleServer({ hasOfficial = false } = {}): Promise<
       SUPERADMIN_EMAILS: ROOT_EMAIL,
       RATE_LIMIT_PER_MINUTE: '10000',
       PUBLIC_RATE_PER_MINUTE: '1000',
+      OAUTH_GITHUB_ENABLED: 'true',
+      OAUTH_GITHUB_CLIENT_ID: 'console',
+      OAUTH_GITHUB_CLIENT_SECRET: 'secret',
+      // Nobody goes further than to its address.
+      OAUTH_GITHUB_URL: 'http://127.0.0.1:9',
       ...(hasOfficial && {
         NETWORK_DRIVERS: 'sandbox,whatsapp-cloud',
         GRAPH_URL: `http://127.0.0.1:${sandboxPort}/graph`,
