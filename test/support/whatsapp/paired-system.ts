@@ -63,6 +63,21 @@ async function callerOf(system: System): Promise<Call> {
   };
 }
 
+/**
+ * Scans the code that is shown, and the next one if the session that showed it is gone: while workers still share out the
+ * shards, an instance may change its owner.
+ */
+async function scanShown(call: Call, id: string, phone: PhoneHandle): Promise<void> {
+  for (let last: string | undefined; ; ) {
+    const qr = await waitFor(async () => {
+      const shown = await call('GET', `/${id}/qr`);
+      return shown.status === 200 && shown.body.qr !== last && shown.body.qr;
+    }, 60_000);
+    if (phone.sees(qr)) return phone.scan(qr);
+    last = qr;
+  }
+}
+
 /** Pairs an instance with each phone. */
 export async function pairAll(call: Call, phones: readonly PhoneHandle[]): Promise<Paired[]> {
   const waiting = [...phones];
@@ -80,11 +95,7 @@ async function pair(call: Call, phone: PhoneHandle): Promise<Paired> {
   const { id } = created.body;
   await call('PATCH', `/${id}/settings`, { humanize_enabled: false, anti_spam_guard_enabled: false });
   assert.equal((await call('POST', `/${id}/connect`)).status, 202);
-  const qr = await waitFor(async () => {
-    const shown = await call('GET', `/${id}/qr`);
-    return shown.status === 200 && shown.body.qr;
-  }, 60_000);
-  phone.scan(qr);
+  await scanShown(call, id, phone);
   await waitFor(async () => (await call('GET', `/${id}`)).body.state === 'CONNECTED', 60_000);
   await waitFor(() => phone.device.connection !== null && phone.device.logins === 1, 60_000);
   return { id, phone };

@@ -53,9 +53,18 @@ export function offerRefs(candidate: Candidate): Stanza {
   );
 }
 
+/** Whether a device waits for this QR code to be scanned. */
+export function isShown(world: World, qr: string): boolean {
+  return world.waiting.has(piecesOf(qr)[0]!);
+}
+
+function piecesOf(qr: string): string[] {
+  return qr.replace(/^.*#/, '').split(',');
+}
+
 /** The phone's camera sees a QR code. Throws when it is not one that a device shows now. */
 export function scan(world: World, phone: Phone, qr: string): void {
-  const [ref = '', noiseKey, identity, secret = ''] = qr.replace(/^.*#/, '').split(',');
+  const [ref = '', noiseKey, identity, secret = ''] = piecesOf(qr);
   const candidate = world.waiting.get(ref);
   if (!candidate) throw new Error('The QR code is not of a device that waits');
   if (

@@ -4,7 +4,7 @@ import { publish } from './app-state.ts';
 import type { LinkedDevice } from './linked-device.ts';
 import { type MediaKind, openMedia, storeMedia } from './media-server.ts';
 import { node, type WireMessage } from './nodes.ts';
-import { enterCode, scan } from './pairing.ts';
+import { enterCode, isShown, scan } from './pairing.ts';
 import type { Phone, PhoneMessage } from './phone.ts';
 import { tellSender } from './phone-inbox.ts';
 import { type SendOptions, sendFromPhone, tellOwnDevices } from './phone-outbox.ts';
@@ -58,6 +58,11 @@ export class PhoneHandle {
     const device = [...this.phone.devices.values()].at(-1);
     if (!device) throw new Error(`Nothing is paired with ${this.number}`);
     return device;
+  }
+
+  /** Whether a device waits for this QR code to be scanned. */
+  sees(qr: string): boolean {
+    return isShown(this.#world, qr);
   }
 
   scan(qr: string): void {
