@@ -39,8 +39,8 @@ test('companies are exported, erased and purged under load: an export is whole a
     env: { INTERNAL_SECRET: 'i'.repeat(40) },
   });
   const kept = [await startKept(t, system), await startKept(t, system)];
-  const erased = await startMarked(t, system, '553171');
-  const purged = await startMarked(t, system, '553172');
+  const erased = await startMarked(t, system, '493017155');
+  const purged = await startMarked(t, system, '493017156');
   await delay(BEFORE_MS);
   const before = await findInTables(system.db, wordsOf(erased.marked));
   for (const table of [

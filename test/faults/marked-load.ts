@@ -12,7 +12,10 @@ export interface MarkedCompany {
   company: SeededCompany;
   instances: ConnectedInstance[];
   mark: string;
-  /** Begins the number of everybody who writes to it or is written to. */
+  /**
+   * Begins the number of everybody who writes to it or is written to. Nine digits: six stand by chance in the ids, times and
+   * hexadecimal files of others.
+   */
   phones: string;
 }
 
