@@ -42,7 +42,18 @@ export async function useWhatsAppSystem(
       PACING_MIN_MS: '0',
     },
   });
+  await untilShared(system);
   return { network, system, call: await callerOf(system) };
+}
+
+/** Until each worker has its share of the shards: a pairing ends when its instance changes its owner. */
+async function untilShared({ db, workers }: System): Promise<void> {
+  await waitFor(async () => {
+    const { rows } = await db.query<{ shards: number }>(
+      `SELECT count(*)::integer AS shards FROM shards JOIN workers ON workers.id = shards.owner_id GROUP BY workers.id`,
+    );
+    return rows.length === workers.length && new Set(rows.map(({ shards }) => shards)).size === 1;
+  }, 60_000);
 }
 
 async function callerOf(system: System): Promise<Call> {
