@@ -10,6 +10,8 @@ export interface GcsServer {
   asked: string[];
   /** The next requests of a kind are answered with this status in place of being served. */
   fail(kind: Kind, status: number, times: number): void;
+  /** The next read loses its connection in the middle, stands still there, or gets no answer. */
+  trouble(what: Trouble): void;
   /** Nobody listens any more, and all connections are cut. */
   close(): Promise<void>;
   /** After `close`: it listens again, with what it had. */
@@ -17,6 +19,8 @@ export interface GcsServer {
 }
 
 type Kind = 'multipart' | 'resumable-start' | 'resumable-chunk' | 'media' | 'delete' | 'metadata';
+
+type Trouble = 'lose' | 'stall' | 'silence';
 
 /** Longer than clients keep idle connections: ended here, one might have a request on its way. */
 const KEEP_ALIVE_MS = 72_000;
@@ -26,6 +30,7 @@ export async function startGcsServer(bucket: string): Promise<GcsServer> {
   const sessions = new Map<string, { name: string; contentType: string; bytes: Buffer[] }>();
   const failures = new Map<Kind, { status: number; times: number }>();
   const asked: string[] = [];
+  let trouble: Trouble | null = null;
 
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, async (request, response) => {
     const url = new URL(request.url!, 'http://x');
@@ -100,6 +105,15 @@ export async function startGcsServer(bucket: string): Promise<GcsServer> {
   function download(request: IncomingMessage, response: ServerResponse, url: URL) {
     const found = objects.get(nameOf(url));
     if (!found) return missing(response);
+    const now = trouble;
+    trouble = null;
+    if (now === 'silence') return response;
+    if (now) {
+      const status = request.headers.range ? 206 : 200;
+      const half = found.bytes.subarray(0, found.bytes.length / 2);
+      response.writeHead(status, { 'content-length': found.bytes.length });
+      return response.write(half, () => now === 'lose' && response.socket!.resetAndDestroy());
+    }
     const range = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '');
     if (!range) return response.writeHead(200, { 'content-length': found.bytes.length }).end(found.bytes);
     const [start, end] = [Number(range[1]), range[2] ? Number(range[2]) : found.bytes.length - 1];
@@ -131,6 +145,9 @@ export async function startGcsServer(bucket: string): Promise<GcsServer> {
     objects,
     asked,
     fail: (kind, status, times) => void failures.set(kind, { status, times }),
+    trouble(what) {
+      trouble = what;
+    },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

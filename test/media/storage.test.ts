@@ -3,7 +3,8 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createDiskStorage } from '@posthorn/core/platform/storage/disk.ts';
 import { createGcsStorage } from '@posthorn/core/platform/storage/gcs.ts';
 import { createS3Storage } from '@posthorn/core/platform/storage/s3.ts';
@@ -44,6 +45,18 @@ after(async () => {
   await s3.goAway();
   await rm(directory, { recursive: true, force: true, maxRetries: 10 });
 });
+
+async function impatientGcs(t: TestContext): Promise<Storage> {
+  const storage = await createGcsStorage({
+    bucket: 'test-bucket',
+    spoolDir: path.join(directory, 'gcs'),
+    apiEndpoint: gcs.url,
+    projectId: 'test',
+    idleTimeoutMs: 500,
+  });
+  t.after(() => storage.close());
+  return storage;
+}
 
 for (const name of ['disk', 'gcs', 's3']) {
   describe(`the ${name} storage`, () => {
@@ -129,6 +142,52 @@ describe('the gcs storage', () => {
     // The answer of a write was lost and it is repeated: the object is there already.
     await storeBytes(storages.gcs!, key, Buffer.from('small'));
     assert.equal(gcs.objects.get(key)!.bytes.toString(), 'small');
+  });
+
+  test('reads again what was refused for a moment', async () => {
+    const key = `read/${randomUUID()}`;
+    await storeBytes(storages.gcs!, key, Buffer.from('small'));
+    gcs.fail('media', 503, 2);
+    assert.equal((await bytesOf(await storages.gcs!.open(key))).toString(), 'small');
+  });
+
+  // What is thrown where nobody catches it, as the vendor's library did, ends this process as well.
+  for (const status of [403, 429, 500, 503])
+    test(`says so when a read is answered with ${status}`, async () => {
+      const key = `read/${randomUUID()}`;
+      await storeBytes(storages.gcs!, key, Buffer.from('small'));
+      gcs.fail('media', status, 10);
+      await assert.rejects(storages.gcs!.open(key), StorageError);
+      gcs.fail('media', status, 0);
+      assert.equal((await bytesOf(await storages.gcs!.open(key))).toString(), 'small');
+    });
+
+  for (const trouble of ['lose', 'stall'] as const)
+    test(`a read that breaks in its middle is an error and never a short file: ${trouble}`, async (t) => {
+      const storage = await impatientGcs(t);
+      const key = `read/${randomUUID()}`;
+      await storeBytes(storage, key, randomBytes(3 * 1024 * 1024));
+      for (const range of [undefined, { start: 10, end: 2 * 1024 * 1024 }]) {
+        gcs.trouble(trouble);
+        const stream = await storage.open(key, range);
+        await assert.rejects(bytesOf(stream));
+        gcs.trouble(trouble);
+        const late = await storage.open(key, range);
+        // It breaks before anybody reads it.
+        await delay(100);
+        await assert.rejects(bytesOf(late));
+        gcs.trouble(trouble);
+        // Nobody reads it at all.
+        (await storage.open(key, range)).destroy();
+      }
+    });
+
+  test('gives up a read that gets no answer', async (t) => {
+    const storage = await impatientGcs(t);
+    const key = `read/${randomUUID()}`;
+    await storeBytes(storage, key, Buffer.from('small'));
+    gcs.trouble('silence');
+    await assert.rejects(storage.open(key), StorageError);
   });
 
   test('says so when it is refused', async () => {

@@ -1,8 +1,7 @@
-import type { EventEmitter } from 'node:events';
 import { mkdir } from 'node:fs/promises';
-import type { Readable } from 'node:stream';
 import { Storage as GoogleStorage } from '@google-cloud/storage';
-import { type Storage, StorageError, StorageMissing } from './storage.ts';
+import { createGcsReads } from './gcs-read.ts';
+import { type Storage, StorageError } from './storage.ts';
 
 /** Above this the upload is resumable: a broken connection then costs a chunk and not the file. */
 const RESUMABLE_FROM_BYTES = 5 * 1024 * 1024;
@@ -20,6 +19,8 @@ export async function createGcsStorage(options: {
   spoolDir: string;
   apiEndpoint?: string | undefined;
   projectId?: string | undefined;
+  /** Of a read: see {@link createGcsReads}. */
+  idleTimeoutMs?: number;
 }): Promise<Storage> {
   await mkdir(options.spoolDir, { recursive: true });
   const client = new GoogleStorage({
@@ -29,6 +30,14 @@ export async function createGcsStorage(options: {
     retryOptions: { autoRetry: true, maxRetries: 3, totalTimeout: 120 },
   });
   const bucket = client.bucket(options.bucket);
+  const reads = createGcsReads({
+    baseUrl: client.baseUrl,
+    bucket: options.bucket,
+    // A server of one's own is asked without credentials, as the library does.
+    authorize: async (url) =>
+      options.apiEndpoint ? {} : Object.fromEntries(await client.authClient.getRequestHeaders(url)),
+    ...(options.idleTimeoutMs ? { idleTimeoutMs: options.idleTimeoutMs } : {}),
+  });
 
   return {
     name: 'gcs',
@@ -53,33 +62,7 @@ export async function createGcsStorage(options: {
         throw new StorageError('the object could not be stored', { cause });
       }
     },
-    open: (key, range) =>
-      new Promise<Readable>((resolve, reject) => {
-        const stream = bucket.file(key).createReadStream({
-          validation: false,
-          decompress: false,
-          ...(range ? { start: range.start, end: range.end } : {}),
-        });
-        const failed = (cause: Error) => {
-          reject(
-            statusOf(cause) === 404
-              ? new StorageMissing('no such object', { cause })
-              : new StorageError('the object could not be read', { cause }),
-          );
-        };
-        stream.once('error', failed);
-        stream.once('response', ({ statusCode, body }: { statusCode: number; body?: EventEmitter }) => {
-          // The library pipes it through more streams than Node's listener limit allows, and Node warns at every
-          // read.
-          body?.setMaxListeners?.(20);
-          // The library reports a refusal twice: as an answer, and as an error once its text is read.
-          if (statusCode >= 400) return;
-          stream.off('error', failed);
-          resolve(stream);
-        });
-        // The library sends no request until the stream is read.
-        stream.read(0);
-      }),
+    open: reads.open,
     async remove(key) {
       try {
         await bucket.file(key).delete({ ignoreNotFound: true });
@@ -87,7 +70,7 @@ export async function createGcsStorage(options: {
         throw new StorageError('the object could not be removed', { cause });
       }
     },
-    async close() {},
+    close: () => reads.close(),
   };
 }
 
