@@ -1,5 +1,6 @@
 /** One question to Meta's Graph API. */
 import { z } from 'zod/v4';
+import { fetch } from '../platform/http/fetch.ts';
 
 /** Where the Graph API is, and which version of it. */
 export interface GraphAddress {

@@ -1,4 +1,5 @@
 import { z } from 'zod/v4';
+import { fetch } from '../platform/http/fetch.ts';
 
 /** Questions of the playground to the sandbox network, by its control API. */
 export interface SandboxPhones {

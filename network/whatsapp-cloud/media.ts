@@ -18,6 +18,8 @@ import { request } from 'undici';
 import { z } from 'zod/v4';
 
 const UPLOAD_MS = 120_000;
+/** Of a download, without a byte from the network. */
+const IDLE_MS = 20_000;
 const uploaded = z.object({ id: z.string() });
 const located = z.object({ url: z.string() });
 
@@ -103,14 +105,18 @@ function isMediaHost(url: URL, { url: base }: GraphAddress): boolean {
 }
 
 async function openUrl(url: URL, token: string): Promise<Readable> {
-  let response: Response;
-  try {
-    response = await fetch(url, { headers: { authorization: `Bearer ${token}` }, redirect: 'error' });
-  } catch (cause) {
+  const asked = {
+    headers: { authorization: `Bearer ${token}` },
+    headersTimeout: IDLE_MS,
+    bodyTimeout: IDLE_MS,
+  };
+  const { statusCode, body } = await request(url, asked).catch((cause) => {
     throw new SendUnavailable('the media could not be reached', { cause });
-  }
-  if (response.status === 404 || response.status === 410) throw new SendRefused('media_expired');
-  if (!response.ok || !response.body)
-    throw new SendUnavailable(`the media download failed: ${response.status}`);
-  return Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]);
+  });
+  // It may break before anybody reads it, and is an error of its reader then as well.
+  body.on('error', () => undefined);
+  if (statusCode === 200) return body;
+  body.destroy();
+  if (statusCode === 404 || statusCode === 410) throw new SendRefused('media_expired');
+  throw new SendUnavailable(`the media download failed: ${statusCode}`);
 }

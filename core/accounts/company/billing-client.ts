@@ -1,4 +1,5 @@
 import { withoutTrailingSlashes } from '../../platform/http/base-url.ts';
+import { fetch } from '../../platform/http/fetch.ts';
 
 /** The one thing messaging asks of billing, over the internal address (BIL-21). */
 export interface BillingClient {
@@ -22,7 +23,6 @@ export function createBillingClient(options: {
   return {
     async cancelSubscriptions({ companyId, traceId }) {
       const url = `${withoutTrailingSlashes(baseUrl)}/internal/v1/companies/${companyId}/cancel-subscriptions`;
-      const { fetch } = await import('undici');
       const answer = await fetch(url, {
         method: 'POST',
         headers: { 'x-internal-secret': secret, ...(traceId ? { 'x-trace-id': traceId } : {}) },

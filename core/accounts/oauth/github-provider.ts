@@ -1,5 +1,6 @@
 import * as oauth from 'oauth4webapi';
 import { withoutTrailingSlashes } from '../../platform/http/base-url.ts';
+import { fetch } from '../../platform/http/fetch.ts';
 import { type OAuthProvider, type ProviderCredentials, providerTimeout } from './provider.ts';
 
 const SCOPE = 'read:user user:email';
@@ -22,6 +23,7 @@ export function createGithubProvider(
   const clientAuth = oauth.ClientSecretPost(options.clientSecret);
   const http = {
     signal: providerTimeout,
+    [oauth.customFetch]: fetch,
     [oauth.allowInsecureRequests]: base.startsWith('http:') || api.startsWith('http:'),
   };
 

@@ -1,5 +1,6 @@
 import * as oauth from 'oauth4webapi';
 import { HOUR_MS } from '../../platform/durations.ts';
+import { fetch } from '../../platform/http/fetch.ts';
 import { type OAuthProvider, type ProviderCredentials, providerTimeout } from './provider.ts';
 
 const SCOPE = 'openid email profile';
@@ -13,6 +14,7 @@ export function createOpenIdProvider(options: ProviderCredentials & { issuer: st
   const clientAuth = oauth.ClientSecretPost(options.clientSecret);
   const http = {
     signal: providerTimeout,
+    [oauth.customFetch]: fetch,
     // Only where the operator has configured an http issuer: a provider on the same machine.
     [oauth.allowInsecureRequests]: issuer.protocol === 'http:',
   };

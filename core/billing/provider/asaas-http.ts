@@ -1,4 +1,5 @@
 import { withoutTrailingSlashes } from '../../platform/http/base-url.ts';
+import { fetch } from '../../platform/http/fetch.ts';
 import { ProviderError } from './port.ts';
 
 export interface AsaasOptions {
@@ -60,7 +61,6 @@ async function send(
   body: unknown,
 ): Promise<{ status: number; text: string }> {
   try {
-    const { fetch } = await import('undici');
     const answer = await fetch(url, {
       method,
       headers: {

@@ -6,6 +6,7 @@ import {
   SendRefused,
   SendUnavailable,
 } from '@posthorn/core/network/driver.ts';
+import { fetch } from '@posthorn/core/platform/http/fetch.ts';
 import { z } from 'zod/v4';
 import type { MediaInfo } from '../families/media.ts';
 

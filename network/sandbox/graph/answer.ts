@@ -1,5 +1,6 @@
 /** How the simulated Cloud API answers each question of an official number. */
 import { createHash, createHmac, randomUUID } from 'node:crypto';
+import { fetch } from '@posthorn/core/platform/http/fetch.ts';
 import {
   type GraphMessage,
   type GraphWorld,

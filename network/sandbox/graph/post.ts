@@ -1,6 +1,7 @@
 /** Posts webhooks as Meta does: signed over the bytes, again and again until they are taken, in no order. */
 import { createHmac } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fetch } from '@posthorn/core/platform/http/fetch.ts';
 import type { OfficialNumber } from './model.ts';
 
 /** How webhooks come. */

@@ -1,4 +1,5 @@
 import type { Db } from '../../../platform/database/db.ts';
+import { fetch } from '../../../platform/http/fetch.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
 
 export interface SendDeps {
@@ -43,7 +44,6 @@ export async function sendNextWebhook(deps: SendDeps): Promise<boolean> {
 
 async function post(deps: SendDeps, body: unknown): Promise<boolean> {
   try {
-    const { fetch } = await import('undici');
     const answer = await fetch(deps.url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'asaas-access-token': deps.secret },
