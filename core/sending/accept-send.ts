@@ -17,7 +17,7 @@ import { abilityRefusal } from '../instances/driver-abilities.ts';
 import { instanceRefusal } from '../instances/instance-refusal.ts';
 import { settingsOf } from '../instances/settings.ts';
 import type { Bus } from '../platform/broker/bus.ts';
-import { createCoalescer } from '../platform/database/coalesce.ts';
+import { type Coalescer, createCoalescer } from '../platform/database/coalesce.ts';
 import { type Db, isUnavailable } from '../platform/database/db.ts';
 import { DatabaseWait } from '../platform/database/in-time.ts';
 import { canonicalJson, hashKey } from '../platform/hashes.ts';
@@ -35,7 +35,7 @@ import { countContent } from './sent-contents.ts';
 import { traceAccept } from './trace-accept.ts';
 import { writeAccepted } from './write-accepted.ts';
 
-export interface Acceptor {
+export interface Acceptor extends Pick<Coalescer<SendCommand, AcceptedSend>, 'idle' | 'waitMs'> {
   /**
    * Accepts one send durably: when it resolves, the message will be sent. Throws ApiError: 404
    * INSTANCE_NOT_FOUND, MESSAGE_NOT_FOUND (quoted UUID); 409 INSTANCE_NOT_CONNECTED, INSTANCE_BANNED,
@@ -43,8 +43,6 @@ export interface Acceptor {
    * IDEMPOTENCY_KEY_REUSED; 503 SERVICE_UNAVAILABLE when the database can't say in time: the key tells the outcome.
    */
   acceptSend(command: SendCommand): Promise<AcceptedSend>;
-  /** Resolves when nothing is being written. */
-  idle(): Promise<void>;
 }
 
 export interface AcceptDeps {
@@ -83,6 +81,7 @@ export function createAcceptor(deps: AcceptDeps): Acceptor {
       }
     },
     idle: () => coalescer.idle(),
+    waitMs: () => coalescer.waitMs(),
   };
 }
 

@@ -6,6 +6,7 @@ import type { BillingDeps } from '@posthorn/core/billing/deps.ts';
 import { checkSecret } from '@posthorn/core/billing/provider-events/ingest-event.ts';
 import { cancelCompany } from '@posthorn/core/billing/subscriptions/cancel-company.ts';
 import type { StrangerLimits } from '@posthorn/core/limits/limit-strangers.ts';
+import { createLoadShedder } from '@posthorn/core/limits/shed-load.ts';
 import type { RateLimiter } from '@posthorn/core/limits/take-rate-slots.ts';
 import { clockRemark } from '@posthorn/core/platform/database/database-clock.ts';
 import type { AddressReader } from '@posthorn/core/platform/http/client-address.ts';
@@ -71,6 +72,10 @@ export async function createBillingServer(deps: BillingServerDeps): Promise<Bill
     authenticator: deps.authenticator,
     csrfTokensOf: deps.csrfTokensOf,
     rateLimiter: deps.rateLimiter,
+    shedder: createLoadShedder({
+      probe: () => Promise.all([deps.db.query('SELECT 1'), deps.orm.fork().execute('SELECT 1')]),
+      metrics: deps.metrics,
+    }),
     strangers: deps.strangers,
     addressOf: deps.addressOf,
     transfers: deps.transfers,

@@ -3,6 +3,7 @@ import { ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import { idempotencyKey } from '@posthorn/contract/messaging/message.ts';
 import type { Authenticator, Credentials, Principal } from '@posthorn/core/access/principal.ts';
 import type { StrangerLimits } from '@posthorn/core/limits/limit-strangers.ts';
+import type { LoadShedder } from '@posthorn/core/limits/shed-load.ts';
 import type { RateLimiter } from '@posthorn/core/limits/take-rate-slots.ts';
 import type { Call } from './call.ts';
 import { type CsrfTokensOf, checkCsrf, REFRESH_COOKIE } from './csrf.ts';
@@ -11,6 +12,7 @@ import { applyRateSlot } from './rate-limit.ts';
 export interface GateDeps {
   authenticator: Authenticator;
   rateLimiter: RateLimiter;
+  shedder: LoadShedder;
   csrfTokensOf: CsrfTokensOf;
   /** Limits for unauthenticated callers, by address. */
   strangers: StrangerLimits;
@@ -141,12 +143,20 @@ function admitPrincipal(deps: GateDeps, call: Call, principal: Principal): undef
     if (slot === null) {
       return deps.rateLimiter.take(principal.companyId, principal.requestsPerMinute).then((taken) => {
         applyRateSlot(call, taken);
-        return checkRights(call, principal);
+        return admitCounted(deps, call, principal);
       }, unavailable);
     }
     applyRateSlot(call, slot);
   }
-  return checkRights(call, principal);
+  return admitCounted(deps, call, principal);
+}
+
+function admitCounted({ shedder }: GateDeps, call: Call, principal: Principal): undefined {
+  checkRights(call, principal);
+  const { response, route } = call;
+  // Streams and uploads are open for long without keeping anybody waiting. Of a client that is gone, nothing closes any more.
+  if (principal.isSuperadmin || route.meta.raw !== undefined || response.destroyed) return;
+  response.once('close', shedder.enter(principal.companyId));
 }
 
 /**
@@ -157,7 +167,7 @@ function unavailable(cause: unknown): never {
   throw apiError('SERVICE_UNAVAILABLE', { cause, headers: { 'retry-after': '2' } });
 }
 
-function checkRights(call: Call, principal: Principal): undefined {
+function checkRights(call: Call, principal: Principal): void {
   const { meta, roles } = call.route;
   if (roles !== null && !principal.isSuperadmin) {
     if (meta.access === 'superadmin') throw apiError('SUPERADMIN_REQUIRED');

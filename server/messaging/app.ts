@@ -7,6 +7,7 @@ import { ensureSuperadmins } from '@posthorn/core/accounts/users/ensure-superadm
 import { createEventFeed } from '@posthorn/core/events/event-feed.ts';
 import { createTickets } from '@posthorn/core/events/ticket.ts';
 import { createStrangerLimits } from '@posthorn/core/limits/limit-strangers.ts';
+import { createLoadShedder } from '@posthorn/core/limits/shed-load.ts';
 import { createRateLimiter } from '@posthorn/core/limits/take-rate-slots.ts';
 import { createMediaSources } from '@posthorn/core/media/media-sources.ts';
 import { type OpenedMedia, openMedia } from '@posthorn/core/media/open-media.ts';
@@ -131,6 +132,11 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     redeemTicket: tickets.redeem,
     guards: { 'health.metrics': guardMetrics(createMetricsAccess(config.METRICS_TOKEN)) },
     rateLimiter: createRateLimiter({ db: hotDb, clock }),
+    shedder: createLoadShedder({
+      waitMs: acceptor.waitMs,
+      probe: () => Promise.all([db.query('SELECT 1'), deps.orm.fork().execute('SELECT 1')]),
+      metrics,
+    }),
     strangers: createStrangerLimits({ db: hotDb, clock, perMinute: config.PUBLIC_RATE_PER_MINUTE }),
     addressOf: createAddressReader(config.TRUSTED_PROXIES),
     transfers: transferLimits(config),

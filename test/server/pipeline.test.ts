@@ -7,6 +7,7 @@ import { c, route } from '@posthorn/contract/route-meta.ts';
 import type { Jwt } from '@posthorn/core/accounts/authentication/jwt.ts';
 import { createAccounts } from '@posthorn/core/accounts/create-accounts.ts';
 import { createStrangerLimits } from '@posthorn/core/limits/limit-strangers.ts';
+import { createLoadShedder } from '@posthorn/core/limits/shed-load.ts';
 import { createRateLimiter } from '@posthorn/core/limits/take-rate-slots.ts';
 import { createAddressReader } from '@posthorn/core/platform/http/client-address.ts';
 import { transferLimits } from '@posthorn/core/platform/http/transfer-limits.ts';
@@ -87,6 +88,7 @@ describe('the pipeline that every request passes', () => {
       authenticator,
       csrfTokensOf: () => ['abc'],
       rateLimiter: createRateLimiter(parts),
+      shedder: createLoadShedder({ probe: async () => undefined, metrics }),
       strangers: createStrangerLimits({ ...parts, perMinute: config.PUBLIC_RATE_PER_MINUTE }),
       addressOf: createAddressReader(config.TRUSTED_PROXIES),
       transfers: transferLimits(config),
