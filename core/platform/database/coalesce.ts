@@ -23,6 +23,7 @@ export function createCoalescer<In, Out>(options: {
 }): Coalescer<In, Out> {
   interface Waiting {
     input: In;
+    sinceMs: number;
     untilMs: number;
     resolve: (out: Out) => void;
     reject: (err: unknown) => void;
@@ -30,14 +31,22 @@ export function createCoalescer<In, Out>(options: {
   const { sharedBy = () => '' } = options;
   const queue = createLanes<Waiting>(({ input }) => sharedBy(input));
   let running: Promise<void> | null = null;
+  /** When the oldest input of the batch that is being written was pushed. */
+  let oldestSinceMs: number | null = null;
 
   async function drain(): Promise<void> {
     // One turn of the event loop: requests that arrived in the same read go together.
     await new Promise(setImmediate);
     while (queue.size() > 0) {
       const waiting = queue.take(options.maxBatch).filter((each) => !isLate(each));
-      if (waiting.length > 0) await runBatch(waiting);
+      if (waiting.length === 0) continue;
+      oldestSinceMs = waiting.reduce(
+        (oldest, { sinceMs }) => Math.min(oldest, sinceMs),
+        Number.POSITIVE_INFINITY,
+      );
+      await runBatch(waiting);
     }
+    oldestSinceMs = null;
     running = null;
   }
 
@@ -71,7 +80,7 @@ export function createCoalescer<In, Out>(options: {
   return {
     push(input, untilMs = Number.POSITIVE_INFINITY) {
       return new Promise((resolve, reject) => {
-        queue.add({ input, untilMs, resolve, reject });
+        queue.add({ input, sinceMs: performance.now(), untilMs, resolve, reject });
         running ??= drain();
       });
     },
@@ -79,6 +88,7 @@ export function createCoalescer<In, Out>(options: {
       while (running) await running;
     },
     size: queue.size,
+    waitMs: () => (oldestSinceMs === null ? 0 : performance.now() - oldestSinceMs),
   };
 }
 
@@ -89,4 +99,6 @@ export interface Coalescer<In, Out> {
   idle(): Promise<void>;
   /** Inputs that wait for the batch after the one being written. */
   size(): number;
+  /** How long the oldest input of the batch that is being written has waited; 0 when none is. */
+  waitMs(): number;
 }
