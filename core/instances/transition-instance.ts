@@ -34,7 +34,8 @@ export type TransitionOutcome = 'moved' | 'gone' | 'refused';
  * Writes the state of an instance, the transition and its event in one transaction, by the worker that owns
  * it. Nothing was written unless it answers `moved`. Throws LeaseLost when another worker owns it by now.
  *
- * In a state it is in already only the fields are written, and no event but the end of a pairing.
+ * In a state it is in already only the fields are written, and no event but the end of a pairing. Repeating a transition whose
+ * commit was not answered adds no second event.
  */
 export async function transitionInstance(
   deps: RecorderDeps,
@@ -50,6 +51,7 @@ interface Row {
   state: InstanceState;
   phone: string | null;
   jid: string | null;
+  is_paired: boolean;
 }
 
 async function write(
@@ -58,7 +60,8 @@ async function write(
 ): Promise<TransitionOutcome> {
   const { instanceId, to, reason, fields } = transition;
   const found = await client.query<Row>(
-    'SELECT company_id, state, phone, jid FROM instances WHERE id = $1 FOR NO KEY UPDATE',
+    `SELECT company_id, state, phone, jid, credentials IS NOT NULL AS is_paired
+     FROM instances WHERE id = $1 FOR NO KEY UPDATE`,
     [instanceId],
   );
   const row = found.rows[0];
@@ -95,7 +98,7 @@ async function write(
     timestamp: now.toISOString(),
   };
   const subject = { companyId: row.company_id, instanceId };
-  await tell(eventsOf(row.state, transition).map((type) => buildEvent(subject, { type, data, now })));
+  await tell(eventsOf(row, transition).map((type) => buildEvent(subject, { type, data, now })));
   return 'moved';
 }
 
@@ -107,7 +110,9 @@ function columnsOf(to: InstanceState, now: Date): Record<string, unknown> {
   return columns;
 }
 
-function eventsOf(from: InstanceState, transition: InstanceTransition): EventType[] {
+function eventsOf(row: Row, transition: InstanceTransition): EventType[] {
+  const { state: from } = row;
+  if (isRepeated(row, transition)) return [];
   if (transition.to === 'CONNECTED') {
     const connected: EventType[] = from === 'CONNECTED' ? [] : ['instance.connected'];
     return transition.reason === 'paired' ? ['instance.paired', ...connected] : connected;
@@ -118,4 +123,10 @@ function eventsOf(from: InstanceState, transition: InstanceTransition): EventTyp
   }
   if (from === transition.to || transition.to === 'PAIRING' || transition.to === 'CREATED') return [];
   return [transition.to === 'BANNED' ? 'instance.banned' : 'instance.hard_paused'];
+}
+
+/** Whether an earlier try, whose answer was lost, has already written this start or end of a pairing. */
+function isRepeated({ state, is_paired: isPaired }: Row, { reason }: InstanceTransition): boolean {
+  if (reason === 'paired') return state === 'CONNECTED';
+  return reason === 'logged_out' && state === 'DISCONNECTED' && !isPaired;
 }

@@ -11,6 +11,7 @@ import { type PostedStory, recordPosted, storyOf } from '../status/record-posted
 import { countUsage, type UsageCount } from '../usage/count-usage.ts';
 import { type OutboundFacts, progressEvent } from './message-events.ts';
 import { type MessageStatus, type Step, stepsBetween } from './progress.ts';
+import { sparingRepeats } from './sparing-repeats.ts';
 
 /** The network proved that a message got somewhere, or will not. */
 export interface Progress {
@@ -44,11 +45,24 @@ export type ProgressRecorder = Coalescer<Progress, Recorded>;
 /**
  * Records progress: the message's state, its events, the usage counters and the end of its task commit
  * together, many messages in one transaction. Progress that comes late or twice changes nothing, so
- * each event of a message is written exactly once. Order of pushes is the order of events. Rejects with
- * LeaseLost what was seen under a lease that has passed.
+ * each event of a message is written exactly once, and what is known to change nothing costs no transaction.
+ * Order of pushes is the order of events. Rejects with LeaseLost what would change something and was seen under a lease that
+ * has passed.
  */
 export function createProgressRecorder(deps: RecorderDeps): ProgressRecorder {
-  return createRecorder<Progress, KnownMessages>(deps, { maxBatch: 256, read: lockMessages, record });
+  const rows = new WeakMap<Progress, Row>();
+  const recorder = createRecorder<Progress, KnownMessages>(deps, {
+    maxBatch: 256,
+    read: lockMessages,
+    async record(recording, current, known) {
+      await record(recording, current, known);
+      for (const progress of current) {
+        const row = known.find(progress);
+        if (row) rows.set(progress, row);
+      }
+    },
+  });
+  return sparingRepeats(recorder, (progress) => rows.get(progress));
 }
 
 async function record(

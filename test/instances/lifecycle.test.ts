@@ -173,6 +173,35 @@ describe('the life of an instance', () => {
     );
   });
 
+  test('a transition that is written again, since its answer was lost, adds no second event', async () => {
+    const id = await seed('PAIRING', 'connected');
+    const unpaired = { credentials: null, phone: null, jid: null };
+    const story: [InstanceState, Partial<InstanceTransition>][] = [
+      ['CONNECTED', { reason: 'paired', fields: { credentials: Buffer.from('sealed'), phone: '5511' } }],
+      ['DISCONNECTED', { reason: 'connection_lost', fields: { last_error: 'reset' } }],
+      ['CONNECTED', {}],
+      ['HARD_PAUSED', { reason: 'hard_paused' }],
+      ['DISCONNECTED', { reason: 'requested' }],
+      ['DISCONNECTED', { reason: 'logged_out', fields: unpaired }],
+    ];
+    for (const [to, more] of story) {
+      assert.equal(await move(id, to, more), 'moved');
+      assert.equal(await move(id, to, more), 'moved');
+    }
+    assert.deepEqual(
+      (await eventsOf(id)).map(({ type }) => type),
+      [
+        'instance.paired',
+        'instance.connected',
+        'instance.disconnected',
+        'instance.connected',
+        'instance.hard_paused',
+        'instance.disconnected',
+        'instance.logged_out',
+      ],
+    );
+  });
+
   test('a worker that has lost the shard writes nothing', async () => {
     const id = await seed('CONNECTED', 'connected');
     const old = { shard: shardOf(id, DEFAULT_SHARDS), epoch: -1 };

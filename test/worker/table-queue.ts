@@ -52,7 +52,7 @@ export async function startQueue(t: { after(done: () => unknown): void }): Promi
     recorded: () => undefined,
     typing: async () => undefined,
   } as unknown as NetworkSession;
-  const idle = { idle: async () => undefined, size: () => 0 };
+  const idle = { idle: async () => undefined, size: () => 0, waitMs: () => 0 };
   const deps: InstanceQueueDeps = {
     clock: systemClock,
     log: createLog({ level: 'silent', role: 'test' }),

@@ -121,7 +121,7 @@ function lowerPriority(pid: number): void {
 
 function ended(child: Child): Promise<number | null> {
   return new Promise((resolve, reject) => {
-    child.once('error', (cause) => reject(new ConversionFailed('ffmpeg does not start', { cause })));
+    child.on('error', (cause) => reject(new ConversionFailed('ffmpeg does not start', { cause })));
     // `close`, not `exit`: only then is its output complete.
     child.once('close', (code) => resolve(code));
   });

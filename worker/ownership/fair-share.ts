@@ -56,9 +56,13 @@ export function rotated(free: readonly number[], self: number): number[] {
 /**
  * Whether workers are still joining, so that sharing out is worth waiting for the next round: when hundreds start
  * at once, the first would take everything, open its sessions and give them away again. Not for ever: one that
- * comes every moment holds nothing up for longer.
+ * comes every moment holds nothing up for longer. Both times grow with the workers that are there: hundreds connect one
+ * after the other.
  */
-export function createJoinWatch({ calmMs, atMostMs }: { calmMs: number; atMostMs: number }) {
+export function createJoinWatch({
+  calm,
+  atMost,
+}: Record<'calm' | 'atMost', { ms: number; perWorkerMs: number }>) {
   let seen: ReadonlySet<number> = new Set();
   let lastJoinMs = Number.NEGATIVE_INFINITY;
   let firstJoinMs = Number.NEGATIVE_INFINITY;
@@ -70,8 +74,8 @@ export function createJoinWatch({ calmMs, atMostMs }: { calmMs: number; atMostMs
       if (hasJoined && !wasJoining) firstJoinMs = nowMs;
       if (hasJoined) lastJoinMs = nowMs;
       seen = new Set(workers);
-      wasJoining = nowMs - lastJoinMs < calmMs;
-      return wasJoining && nowMs - firstJoinMs < atMostMs;
+      wasJoining = nowMs - lastJoinMs < calm.ms + workers.length * calm.perWorkerMs;
+      return wasJoining && nowMs - firstJoinMs < atMost.ms + workers.length * atMost.perWorkerMs;
     },
   };
 }

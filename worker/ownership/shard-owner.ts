@@ -24,7 +24,7 @@ const UNSETTLED_MS = 4_000;
 const PASS_OVER_MAX_MS = 15_000;
 /** Shards acquired in one round: the first of many workers does not take them all before it sees the others. */
 const ROUND_MAX = 256;
-const JOINING = { calmMs: 500, atMostMs: 5_000 };
+const JOINING = { calm: { ms: 450, perWorkerMs: 12 }, atMost: { ms: 5_000, perWorkerMs: 75 } };
 
 export interface ShardOwnerDeps {
   membership: Membership;

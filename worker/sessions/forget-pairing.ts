@@ -26,6 +26,6 @@ export async function forgetPairing(held: SessionContext): Promise<void> {
   await keysOf(held).clear();
   const transition = planForgetting(held.row);
   if (!transition) return;
-  held.row = { ...held.row, credentials: null };
   await record(held, transition);
+  held.row = { ...held.row, credentials: null };
 }

@@ -18,6 +18,7 @@ import { createPresenceWatch } from './keep-watching.ts';
 import { noteAnswer } from './note-answer.ts';
 import { onPaired } from './record-pairing.ts';
 import { onRestricted, record, showError } from './record-transition.ts';
+import { retrySteps } from './retry-steps.ts';
 import type { InstanceSession, SessionContext, SessionDeps } from './session-context.ts';
 import {
   afterEnd,
@@ -56,7 +57,7 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
       }),
     differsFrom: (other) => asksForMore(held.row, other),
     async stop({ isLost } = { isLost: false }) {
-      held.isStopped = true;
+      held.stopping.abort();
       stopRetrying(held);
       const closing = takeSession(held) ?? held.closing;
       held.closing = closing;
@@ -84,7 +85,8 @@ function createContext(deps: SessionDeps, lease: Lease, row: SessionRow): Sessio
     if (err instanceof LeaseLost) deps.onLeaseLost(lease);
     log.warn({ err, step: what }, 'session step failed');
   };
-  const steps = createStepChain(onFailure);
+  const stopping = new AbortController();
+  const steps = createStepChain(onFailure, retrySteps(deps, { log, stopping: stopping.signal }));
   const driver = deps.driverOf(row.driver);
   const held: SessionContext = {
     deps,
@@ -100,14 +102,17 @@ function createContext(deps: SessionDeps, lease: Lease, row: SessionRow): Sessio
     opening: 0,
     failures: 0,
     connectedAt: null,
-    isStopped: false,
+    isLoggedOut: false,
+    stopping,
     steps,
     asides: createStepChain(onFailure),
     turn: deps.gate.turn(() => steps.step('open in turn', () => settle(held))),
     retryTimer: createLoneTimer(() => steps.step('reopen', () => settle(held))),
     graceTimer: createLoneTimer(() =>
       steps.step('grace over', async () => {
-        await record(held, { to: 'DISCONNECTED', reason: 'connection_lost', fields: {} });
+        // It may have connected again while this step waited.
+        if (held.connectedAt === null)
+          await record(held, { to: 'DISCONNECTED', reason: 'connection_lost', fields: {} });
       }),
     ),
     arrivals: createArrivals(deps, scope),
@@ -128,25 +133,26 @@ function createContext(deps: SessionDeps, lease: Lease, row: SessionRow): Sessio
 }
 
 async function settle(held: SessionContext): Promise<void> {
-  if (held.isStopped) return;
+  if (held.stopping.signal.aborted) return;
   const plan = planSettling(held.row, {
     isOpen: held.session !== null,
     triedGeneration: held.triedGeneration,
     isRetrying: held.retryTimer.isSet() || held.turn.isWaiting(),
   });
   if (plan.to === 'connected') {
-    if (plan.closes) await closeSession(held);
+    if (plan.closes) await takeSession(held)?.close();
     if (plan.opens) {
       held.retryTimer.stop();
       if (held.turn.take()) await open(held);
     }
     if (held.session && held.row.codePhone) await giveCode(held, held.session, held.row.codePhone);
-    if (held.session && held.row.state === 'CONNECTED') showOnline(held, held.session);
+    if (held.session && held.row.state === 'CONNECTED')
+      held.online.apply(held.session, held.row.settings.always_online);
     return;
   }
   stopRetrying(held);
   if (plan.to === 'logged_out') return logOut(held);
-  await closeSession(held);
+  await takeSession(held)?.close();
   if (plan.transition) await record(held, plan.transition);
 }
 
@@ -170,18 +176,18 @@ async function open(held: SessionContext): Promise<void> {
     );
   } catch (err) {
     held.turn.end();
+    retryLater(held);
     if (err instanceof LeaseLost) deps.onLeaseLost(lease);
     // Users see errors of the driver; other failures are ours, such as a different ENCRYPTION_KEY.
     else if (err instanceof SendUnavailable) await showError(held, err.message);
     else held.log.warn({ err }, 'opening the session failed, will be retried');
-    retryLater(held);
   }
 }
 
 function createSink(held: SessionContext, opening: number): SessionSink {
   const { steps, queue } = held;
   let hasEnded = false;
-  const isOurs = () => !held.isStopped && opening === held.opening;
+  const isOurs = () => !held.stopping.signal.aborted && opening === held.opening;
   /** Checked again when a step begins: the session may have been closed or cut while the step waited. */
   const isCurrent = () => isOurs() && !hasEnded;
   // Any first event from the network lets the next instance open its session.
@@ -212,8 +218,14 @@ function createSink(held: SessionContext, opening: number): SessionSink {
       heard();
       hasEnded = true;
       queue.detach();
+      if (reason !== 'closed') held.deps.counts?.onSessionEnd(reason);
+      const hasRivalOwner = mayHaveRivalOwner({
+        afterCrash: held.lease.afterCrash === true,
+        openings: opening,
+        ownedMs: performance.now() - held.ownedSinceMs,
+      });
       steps.step('disconnected', async () => {
-        if (isOurs()) await onDisconnected(held, reason, error);
+        if (isOurs()) await onDisconnected(held, { reason, error, hasRivalOwner });
       });
     },
     restricted: (restriction) => {
@@ -230,24 +242,16 @@ async function onConnected(held: SessionContext): Promise<void> {
   if (!held.session) return;
   held.queue.attach(held.session);
   held.watch.renew(held.session);
-  showOnline(held, held.session);
+  held.online.apply(held.session, held.row.settings.always_online);
 }
 
-function showOnline(held: SessionContext, session: NetworkSession): void {
-  held.online.apply(session, held.row.settings.always_online);
-}
-
-async function onDisconnected(held: SessionContext, reason: DisconnectReason, error?: string): Promise<void> {
-  if (reason !== 'closed') held.deps.counts?.onSessionEnd(reason);
+async function onDisconnected(
+  held: SessionContext,
+  { reason, error, hasRivalOwner }: { reason: DisconnectReason; error?: string; hasRivalOwner: boolean },
+): Promise<void> {
   held.session = null;
-  if (held.isStopped) return;
   if (startsAnew(reason, held.connectedAt, held.deps.clock.now())) held.failures = 0;
   held.connectedAt = null;
-  const hasRivalOwner = mayHaveRivalOwner({
-    afterCrash: held.lease.afterCrash === true,
-    openings: held.opening,
-    ownedMs: performance.now() - held.ownedSinceMs,
-  });
   const { transition, forgetsPairing, retry, grace } = afterEnd(reason, held.row.state, hasRivalOwner);
   if (error && isErrorTold(reason, held.row.state)) await showError(held, error);
   if (grace === 'starts') held.graceTimer.start(GRACE_MS);
@@ -261,7 +265,7 @@ function retryLater(
   held: SessionContext,
   ms = withJitter(backOffMs(held.failures), held.deps.random()),
 ): void {
-  if (held.isStopped || held.retryTimer.isSet() || held.row.desired !== 'connected') return;
+  if (held.stopping.signal.aborted || held.retryTimer.isSet() || held.row.desired !== 'connected') return;
   held.failures += 1;
   held.retryTimer.start(ms);
 }
@@ -274,15 +278,14 @@ function stopRetrying(held: SessionContext): void {
 
 /** Also ends the pairing at the network; opens a session for that if there is none. */
 async function logOut(held: SessionContext): Promise<void> {
-  if (!held.session && held.row.credentials && held.row.state !== 'BANNED') await open(held);
+  const mayOpen = !held.isLoggedOut && held.row.state !== 'BANNED';
+  if (!held.session && held.row.credentials && mayOpen) await open(held);
   const leaving = takeSession(held);
   await leaving?.logout().catch((err) => held.log.debug({ err }, 'logging out at the network failed'));
   await leaving?.close();
+  held.isLoggedOut = true;
   await forgetPairing(held);
-}
-
-async function closeSession(held: SessionContext): Promise<void> {
-  await takeSession(held)?.close();
+  held.isLoggedOut = false;
 }
 
 /** Detaches the session: its later events are ignored. */

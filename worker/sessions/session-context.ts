@@ -86,7 +86,10 @@ export interface SessionContext {
   failures: number;
   /** When the current session connected. */
   connectedAt: Date | null;
-  isStopped: boolean;
+  /** The network was asked to end the pairing, and the database does not know it yet. */
+  isLoggedOut: boolean;
+  /** Aborted by `stop`: from then on nothing is opened or retried. */
+  stopping: AbortController;
   steps: StepChain;
   /** Work started by received items that they do not wait for. */
   asides: StepChain;
