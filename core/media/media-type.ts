@@ -13,7 +13,6 @@ export interface DetectedType {
 }
 
 const HEAD_BYTES = 4096;
-const DETECT_TIMEOUT_MS = 5_000;
 const OCTETS = 'application/octet-stream';
 
 /**
@@ -23,7 +22,7 @@ const OCTETS = 'application/octet-stream';
  */
 export async function detectType(path: string, declared: string): Promise<DetectedType> {
   const [head, { FileTypeParser }] = await Promise.all([readHead(path), import('file-type')]);
-  const found = await new FileTypeParser({ signal: AbortSignal.timeout(DETECT_TIMEOUT_MS) })
+  const found = await new FileTypeParser()
     .fromFile(path)
     // A file made to confuse the parser has no type that we know.
     .catch(() => undefined);

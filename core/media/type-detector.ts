@@ -1,9 +1,14 @@
+import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
+import { apiError } from '@posthorn/contract/api-error.ts';
 import type { DetectedType } from './media-type.ts';
 
 /** Tells what files are, in threads of its own. */
 export interface TypeDetector {
-  /** The type of a file by its content (`detectType`); what can't be told in time is unknown bytes. */
+  /**
+   * The type of a file by its content (`detectType`); a file that misleads the parser is unknown bytes. Throws 503
+   * SERVICE_UNAVAILABLE where the machine is too busy to tell.
+   */
   detect(path: string, declared: string): Promise<DetectedType>;
   close(): Promise<void>;
 }
@@ -12,11 +17,20 @@ export interface DetectJob {
   path: string;
   declared: string;
 }
-export type DetectAnswer = 'ready' | { type: DetectedType } | { error: Error };
+export type DetectAnswer = { type: DetectedType } | { error: Error };
+/** A thread's first message. `tid`: its number, where the kernel tells the processor time of threads. */
+export interface DetectReady {
+  tid?: string;
+}
 
 const THREADS = 2;
-/** From the moment a thread has it. A file takes a few milliseconds; the rest is for machines that are busy. */
-const LIMIT_MS = 10_000;
+/**
+ * The processor time that a thread may spend on one file, which takes a few milliseconds. Where processor time cannot be read,
+ * the elapsed time counts instead.
+ */
+const LIMIT_MS = 5_000;
+/** A thread that waits for the processor may take this many times the limit in elapsed time. */
+const PATIENCE = 6;
 const UNKNOWN: DetectedType = { mimeType: 'application/octet-stream', animated: false };
 
 interface Waiting {
@@ -34,7 +48,7 @@ export function createTypeDetector(options: { limitMs?: number; entry?: URL } = 
   const { limitMs = LIMIT_MS, entry = new URL('./type-detector-thread.ts', import.meta.url) } = options;
   const queue: Waiting[] = [];
   const idle: Worker[] = [];
-  const threads = new Set<Worker>();
+  const threads = new Map<Worker, DetectReady>();
   let closed = false;
 
   function next(): void {
@@ -50,8 +64,9 @@ export function createTypeDetector(options: { limitMs?: number; entry?: URL } = 
 
   function start(): void {
     const thread = new Worker(entry);
-    threads.add(thread);
-    thread.once('message', () => {
+    threads.set(thread, {});
+    thread.once('message', (ready: DetectReady) => {
+      threads.set(thread, ready);
       thread.unref();
       idle.push(thread);
       next();
@@ -67,21 +82,29 @@ export function createTypeDetector(options: { limitMs?: number; entry?: URL } = 
 
   function run(thread: Worker, { job, resolve, reject }: Waiting): void {
     thread.ref();
+    const { tid } = threads.get(thread)!;
+    const since = { atMs: performance.now(), usedMs: usedMsOf(tid) };
+    let hasWaited = false;
     const done = (settle: () => void) => {
-      clearTimeout(timer);
+      clearInterval(timer);
       thread.off('message', onAnswer);
       thread.off('exit', onExit);
       settle();
     };
-    const onAnswer = (answer: Exclude<DetectAnswer, 'ready'>) => {
+    const onAnswer = (answer: DetectAnswer) => {
       thread.unref();
       idle.push(thread);
       done(() => ('type' in answer ? resolve(answer.type) : reject(answer.error)));
       next();
     };
     // It ran out of memory or was terminated: the file that it read is not tried again.
-    const onExit = () => done(() => resolve(UNKNOWN));
-    const timer = setTimeout(() => void thread.terminate(), limitMs);
+    const onExit = () => done(() => (hasWaited ? reject(tooBusy()) : resolve(UNKNOWN)));
+    const timer = setInterval(() => {
+      const elapsedMs = performance.now() - since.atMs;
+      const isMisled = (tid === undefined ? elapsedMs : usedMsOf(tid) - since.usedMs) >= limitMs;
+      hasWaited = !isMisled && elapsedMs >= limitMs * PATIENCE;
+      if (isMisled || hasWaited) void thread.terminate();
+    }, limitMs / 10);
     thread.on('message', onAnswer);
     thread.once('exit', onExit);
     thread.postMessage(job);
@@ -95,8 +118,25 @@ export function createTypeDetector(options: { limitMs?: number; entry?: URL } = 
       }),
     async close() {
       closed = true;
-      await Promise.all([...threads].map((thread) => thread.terminate()));
+      await Promise.all([...threads.keys()].map((thread) => thread.terminate()));
       for (const { reject } of queue.splice(0)) reject(new Error('closed'));
     },
   };
+}
+
+function tooBusy(): Error {
+  return apiError('SERVICE_UNAVAILABLE', {
+    message: 'the type of the file could not be told in time, try again later',
+    headers: { 'retry-after': '5' },
+  });
+}
+
+/** The processor time that a thread of this process has used; 0 for one that has ended. */
+function usedMsOf(tid: string | undefined): number {
+  if (tid === undefined) return 0;
+  try {
+    return Number(readFileSync(`/proc/self/task/${tid}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
+  } catch {
+    return 0;
+  }
 }

@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import type { ApiError } from '@posthorn/contract/api-error.ts';
 import { createTypeDetector } from '@posthorn/core/media/type-detector.ts';
 import { assertUnhurt, probeWhile } from '../support/probe.ts';
 import { png } from './samples.ts';
@@ -49,7 +50,7 @@ describe('the type detector', () => {
          if (path === 'throw') throw new Error('out of the handler');
          parentPort.postMessage({ type: { mimeType: path, animated: false } });
        });
-       parentPort.postMessage('ready');`,
+       parentPort.postMessage({});`,
     );
     const detector = createTypeDetector({ limitMs: 3_000, entry: new URL(`file://${entry}`) });
     const paths = ['a', 'hang', 'b', 'hang', 'die', 'c', 'hang', 'throw', 'd', 'hang', 'e'];
@@ -58,6 +59,36 @@ describe('the type detector', () => {
       types.map(({ mimeType }) => mimeType),
       paths.map((each) => (each.length === 1 ? each : 'application/octet-stream')),
     );
+    await detector.close();
+  });
+
+  test('gives a thread time that a busy machine lets wait, and says so when it waits too long', async () => {
+    const entry = path.join(dir, 'starved.mjs');
+    await writeFile(
+      entry,
+      `import { readlinkSync } from 'node:fs';
+       import { parentPort } from 'node:worker_threads';
+       const wait = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+       parentPort.on('message', ({ path }) => {
+         if (path === 'hang') for (;;);
+         wait(Number(path));
+         parentPort.postMessage({ type: { mimeType: path, animated: false } });
+       });
+       parentPort.postMessage({ tid: readlinkSync('/proc/thread-self').split('/').at(-1) });`,
+    );
+    const detector = createTypeDetector({ limitMs: 500, entry: new URL(`file://${entry}`) });
+    const detect = (each: string) =>
+      detector.detect(each, '').then(
+        ({ mimeType }) => mimeType,
+        (err: ApiError) => err.code,
+      );
+    const paths = ['1500', 'hang', '60000', '1500'];
+    assert.deepEqual(await Promise.all(paths.map(detect)), [
+      '1500',
+      'application/octet-stream',
+      'SERVICE_UNAVAILABLE',
+      '1500',
+    ]);
     await detector.close();
   });
 });
