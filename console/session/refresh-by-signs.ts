@@ -7,7 +7,8 @@ const AT_MOST_EVERY_MS = 3_000;
 
 /**
  * Reads anew what an event may have changed: at once, and then at most every few seconds. While the service takes no
- * requests it only notes what to read. When the stream stands again, all that is shown is read.
+ * requests it only notes what to read. Once the stream stands, it reads again what a page may
+ * have read before that; when the stream stands again after a loss, all that is shown.
  */
 export function refreshBySigns(deps: {
   queries: QueryClient;
@@ -17,6 +18,7 @@ export function refreshBySigns(deps: {
   const { queries, live, connection } = deps;
   const due = new Set<string>();
   let waiting: ReturnType<typeof setTimeout> | undefined;
+  let later: ReturnType<typeof setTimeout> | undefined;
 
   function flush(): void {
     waiting = due.size === 0 ? undefined : setTimeout(flush, AT_MOST_EVERY_MS);
@@ -25,31 +27,42 @@ export function refreshBySigns(deps: {
     due.clear();
   }
 
-  const forget = live.onSign((sign) => {
-    for (const key of roomsOf(sign)) due.add(key);
+  function note(keys: readonly string[]): void {
+    for (const key of keys) due.add(key);
     if (waiting === undefined) flush();
-  });
+  }
+
+  const forget = live.onSign((sign) => note(roomsOf(sign)));
   let wasOpen = live.isOpen();
   let wasLost = false;
   const leave = live.onChange(() => {
     const isOpen = live.isOpen();
     wasLost ||= wasOpen && !isOpen;
     wasOpen = isOpen;
-    if (!isOpen || !wasLost) return;
+    if (!isOpen) return;
+    if (wasLost) void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
+    // What is being read at this moment may have been looked up before the stream stood.
+    else later ??= setTimeout(() => note(CHANGING), AT_MOST_EVERY_MS);
     wasLost = false;
-    void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
   });
   return () => {
     forget();
     leave();
     clearTimeout(waiting);
+    clearTimeout(later);
   };
 }
 
-/** The first part of the keys of queries, which is named like the room of the contract. */
-function roomsOf({ type }: Sign): string[] {
-  if (type.startsWith('instance.')) return ['instances'];
-  if (type.startsWith('webhook.')) return ['webhooks'];
-  if (type.startsWith('message_template.')) return ['templates'];
-  return ['messages', 'chats', 'deliveries'];
+/** The queries that an event changes, by the beginning of its type. A query's key begins with the room of the contract. */
+const CHANGED_BY: Readonly<Record<string, readonly string[]>> = {
+  'instance.': ['instances'],
+  'webhook.': ['webhooks'],
+  'message_template.': ['templates'],
+};
+const CHANGED_BY_OTHERS = ['messages', 'chats', 'deliveries'];
+const CHANGING = [...Object.values(CHANGED_BY).flat(), ...CHANGED_BY_OTHERS];
+
+function roomsOf({ type }: Sign): readonly string[] {
+  const known = Object.entries(CHANGED_BY).find(([beginning]) => type.startsWith(beginning));
+  return known?.[1] ?? CHANGED_BY_OTHERS;
 }

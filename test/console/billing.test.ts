@@ -62,4 +62,33 @@ describe('billing', () => {
     assert.deepEqual(barriers, []);
     assert.deepEqual(faults, []);
   });
+
+  test('a plan without a trial awaits its first payment, and says so until it arrives', async () => {
+    const { server, browser } = started;
+    const subscribed = async () => {
+      const company = await makeCompany(server);
+      const document = { document_type: 'cpf', document_number: CPF, legal_name: 'Padaria Sol' } as const;
+      await company.billing.profile.create({ body: { ...document, email: company.email } });
+      await company.billing.subscriptions.create({
+        body: { plan_code: 'starter_monthly', billing_type: 'pix' },
+      });
+      return company;
+    };
+    // The trial of a document is used up by its first subscription.
+    await subscribed();
+    const { billing, email } = await subscribed();
+    const { page, faults } = await browser.visit();
+    await page.goto(`${server.url}/console/login`);
+    await signIn(page, email, PASSWORD);
+    await page.getByRole('heading', { name: 'First steps' }).waitFor();
+    await page.goto(`${server.url}/console/billing`);
+    await page.locator('[data-tone=warn]', { hasText: 'Awaits payment' }).waitFor();
+    await page.getByText('It begins once the open charge below is paid.').waitFor();
+    assert.deepEqual(await findBarriers(page), []);
+
+    await billing.simulator.act({ body: { action: 'pay' } });
+    await page.locator('[data-tone=good]', { hasText: 'Active' }).waitFor();
+    assert.equal(await page.getByText('Awaits payment').count(), 0);
+    assert.deepEqual(faults, []);
+  });
 });

@@ -58,7 +58,7 @@ describe('a list', () => {
     const body = { url: 'https://hooks.example.test/', events: ['call.*' as const] };
     ({ id: webhookId } = await company.client.webhooks.create({ body }));
     db = createDb({
-      url: server.databaseUrl(),
+      url: server.databaseUrl,
       poolSize: 2,
       log: createLog({ level: 'warn', role: 'test' }),
       name: 'test',

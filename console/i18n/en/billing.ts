@@ -34,6 +34,8 @@ export const billing = {
     submit: 'Subscribe',
   },
   plan: {
+    awaits: 'Awaits payment',
+    awaitsText: 'It begins once the open charge below is paid.',
     cycle: 'Billed',
     way: 'Paid by',
     trial: 'Trial until',

@@ -36,6 +36,8 @@ export const billing: Translations['billing'] = {
     submit: 'Assinar',
   },
   plan: {
+    awaits: 'Aguarda o pagamento',
+    awaitsText: 'Começa quando a cobrança em aberto, abaixo, for paga.',
     cycle: 'Cobrança',
     way: 'Paga com',
     trial: 'Teste até',

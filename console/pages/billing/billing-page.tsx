@@ -36,11 +36,13 @@ function Billing() {
               <Shown query={payer}>
                 {({ profile, cards, charges }) => {
                   const mayBegin = mayPay && (!current || OVER.includes(current.status));
+                  const hasOpenCharge = charges.some(({ status }) => status === 'pending');
                   return (
                     <Stack>
                       {current && (
                         <CurrentPlan
                           subscription={current}
+                          awaitsPayment={current.status === 'expired' && hasOpenCharge}
                           offered={offered}
                           mayPay={mayPay}
                           changes={changes}

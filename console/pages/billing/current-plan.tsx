@@ -14,6 +14,8 @@ import type { BillingChanges, CatalogOfPlans } from './use-billing.ts';
 
 interface CurrentPlanProps {
   subscription: Subscription;
+  /** It begins once its open charge is paid. */
+  awaitsPayment: boolean;
   offered: CatalogOfPlans;
   mayPay: boolean;
   changes: BillingChanges;
@@ -22,7 +24,7 @@ interface CurrentPlanProps {
 /** Shows the subscription, its next charge, and how to change or end it. */
 export function CurrentPlan(props: CurrentPlanProps) {
   const { t, i18n } = useTranslation();
-  const { subscription, mayPay, changes } = props;
+  const { subscription, awaitsPayment, mayPay, changes } = props;
   const { status } = subscription;
   const isOver = isEnded(subscription);
   const error =
@@ -30,7 +32,13 @@ export function CurrentPlan(props: CurrentPlanProps) {
   return (
     <Card
       title={subscription.plan_display_name}
-      action={<StateBadge tone={SUBSCRIPTION_TONES[status]} label={t(`billing.states.${status}`)} />}
+      action={
+        awaitsPayment ? (
+          <StateBadge tone="warn" label={t('billing.plan.awaits')} />
+        ) : (
+          <StateBadge tone={SUBSCRIPTION_TONES[status]} label={t(`billing.states.${status}`)} />
+        )
+      }
     >
       <Facts
         facts={[
@@ -44,6 +52,7 @@ export function CurrentPlan(props: CurrentPlanProps) {
           [t('billing.plan.next'), subscription.next_plan_display_name],
         ]}
       />
+      {awaitsPayment && <Text size="sm">{t('billing.plan.awaitsText')}</Text>}
       {subscription.cancel_at_period_end && <Text size="sm">{t('billing.plan.ending')}</Text>}
       <Items {...props} />
       {error && <ApiError error={error} />}

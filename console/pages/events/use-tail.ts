@@ -77,7 +77,10 @@ export function useTail({ instanceId, types }: TailFilter) {
   return { events, isPaused, setPaused, error, retry };
 }
 
-/** The last events that are there, unless one goes on from a cursor, and then all that follow. */
+/**
+ * Hands over the newest events and all that follow; with a cursor, all that follow it. It opens the stream before it reads
+ * the newest ones, so that none is missed in between, and drops those that come by both ways.
+ */
 async function follow(input: {
   client: Client;
   filter: TailFilter;
@@ -87,20 +90,33 @@ async function follow(input: {
 }): Promise<void> {
   const { client, filter, cursor, signal, onEvent } = input;
   const types = filter.types?.split(/[\s,]+/).filter(Boolean) as ['*'] | undefined;
-  if (cursor.current === null) {
-    const query = { instance_id: filter.instanceId, types, limit: FIRST };
-    const { data } = await client.events.list({ query }, { signal });
-    cursor.current = data[0]?.cursor ?? null;
-    for (const event of data.reverse()) onEvent(event);
-  }
+  const opened = Promise.withResolvers<void>();
   const stream = client.events.stream({
     signal,
     instanceId: filter.instanceId,
     types,
     lastEventId: cursor.current ?? undefined,
+    onOpen: opened.resolve,
   });
-  for await (const event of stream) {
-    cursor.current = event.cursor;
-    onEvent(event as unknown as ListedEvent);
+  const listed = new Set<string>();
+  const begun = cursor.current === null ? opened.promise.then(readLast) : Promise.resolve();
+  await Promise.all([begun, readOn()]);
+
+  async function readLast(): Promise<void> {
+    const query = { instance_id: filter.instanceId, types, limit: FIRST };
+    const { data } = await client.events.list({ query }, { signal });
+    cursor.current = data[0]?.cursor ?? null;
+    for (const event of data.reverse()) {
+      listed.add(event.event_id);
+      onEvent(event);
+    }
+  }
+  async function readOn(): Promise<void> {
+    for await (const event of stream) {
+      await begun;
+      if (listed.has(event.event_id)) continue;
+      cursor.current = event.cursor;
+      onEvent(event as unknown as ListedEvent);
+    }
   }
 }

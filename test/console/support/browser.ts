@@ -25,7 +25,7 @@ const WAIT_MAX_MS = 45_000;
 
 export async function openBrowser(url: string, billingUrl: string): Promise<TestBrowser> {
   const browser = await chromium.launch({
-    executablePath: pathOf(findChromium()),
+    executablePath: pathOf(await findChromium()),
     args: ['--no-sandbox', '--disable-gpu', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1'],
   });
   return {

@@ -1,7 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type ReadMail, readMails } from '../../accounts/support/mailbox.ts';
+import { createTestDatabase } from '../../support/postgres.ts';
 import { freePort, startProcess, waitFor } from '../../support/process.ts';
 
 /** Of the superadmin, who chooses a password by a mailed link. */
@@ -15,7 +16,7 @@ export interface ConsoleServer {
   /** Waits for a mail to an address, the newest one whose text fits. */
   mailTo(address: string, text: RegExp): Promise<ReadMail>;
   /** Where its database is, for rows that would take long to make over the API. */
-  databaseUrl(): string;
+  databaseUrl: string;
   /** Ends the process as a service manager does. */
   stop(): Promise<void>;
   /** Starts it again with what it has stored. */
@@ -31,10 +32,12 @@ export async function startConsoleServer({ hasOfficial = false } = {}): Promise<
   const dir = mkdtempSync(path.join(tmpdir(), 'posthorn-console-'));
   const [port, sandboxPort, billingPort] = [await freePort(), await freePort(), await freePort()];
   const dataDir = path.join(dir, '.data');
+  const database = await createTestDatabase();
   const server = await startProcess({
     entry: 'standalone/main.js',
     env: {
       DATA_DIR: dataDir,
+      DATABASE_URL: database.url,
       PORT: String(port),
       SANDBOX_PORT: String(sandboxPort),
       BILLING_PORT: String(billingPort),
@@ -71,19 +74,14 @@ export async function startConsoleServer({ hasOfficial = false } = {}): Promise<
         const mails = await readMails(path.join(dataDir, 'mail'));
         return mails.filter((mail) => mail.to === address && text.test(mail.text)).at(-1);
       }),
-    databaseUrl() {
-      const { DATABASE_PASSWORD: password } = JSON.parse(
-        readFileSync(path.join(dataDir, 'secrets.json'), 'utf8'),
-      );
-      const pidFile = readFileSync(path.join(dataDir, 'postgres/data/postmaster.pid'), 'utf8');
-      return `postgres://posthorn:${password}@127.0.0.1:${pidFile.split('\n')[3]}/posthorn`;
-    },
+    databaseUrl: database.url,
     async stop() {
       await server.kill('SIGTERM');
     },
     restart: () => server.restart(),
     async close() {
       await server.kill('SIGTERM');
+      await database.drop();
       rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
     },
   };
