@@ -109,11 +109,17 @@ function createLine(keys: SessionKeys, onBroken: (err: unknown) => void) {
   /** The newest change of each key that is not durable yet. */
   const newest = new Map<string, { change: SessionKey; part: Part }>();
   let writing: Promise<void> | null = null;
+  /** How many of `waiting` the last flush asked to store and are not begun with. Those behind them wait for the next flush. */
+  let due = 0;
   /** Why nothing more may be stored. */
   let broken: { err: unknown } | null = null;
 
   async function writeAll(): Promise<void> {
-    while (waiting.length > 0) await commit(takeCommit(waiting));
+    while (due > 0) {
+      const parts = takeCommit(waiting);
+      due = Math.max(0, due - parts.length);
+      await commit(parts);
+    }
     writing = null;
   }
 
@@ -157,7 +163,8 @@ function createLine(keys: SessionKeys, onBroken: (err: unknown) => void) {
       return part.stored.promise;
     },
     flush(): void {
-      if (writing === null && waiting.length > 0) writing = writeAll();
+      due = waiting.length;
+      if (writing === null && due > 0) writing = writeAll();
     },
     /** The values of a kind that are not durable yet, by id. */
     unstored(kind: string, ids: readonly string[] | undefined): Map<string, unknown> {
@@ -169,7 +176,7 @@ function createLine(keys: SessionKeys, onBroken: (err: unknown) => void) {
     /** Forgets what waits for a commit, unless somebody waits for it. */
     dropUnawaited(): void {
       if (waiting.some(({ kind }) => kind === 'awaited')) this.flush();
-      else waiting.length = 0;
+      else due = waiting.length = 0;
     },
     idle: async () => writing,
   };

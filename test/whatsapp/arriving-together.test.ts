@@ -16,7 +16,7 @@ import { startNetworkAndDriver } from '../support/whatsapp/network-driver.ts';
 import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
 
 const COUNT = 60;
-const COMMIT_MS = 20;
+const COMMIT_MS = 100;
 
 /** A database whose commits take a while, or wait, or are refused, or whose answers are lost. */
 class SlowKeys extends MemoryKeys {

@@ -165,6 +165,29 @@ describe('writes of a session', () => {
     assert.deepEqual(db.commits.at(-1), ['older']);
   });
 
+  it('that may come later have no commit of their own behind one that is under way', async () => {
+    const { db, keys } = open();
+    const first = keys.write([change('a')]);
+    keys.writeLater([change('old', null)]);
+    await db.store();
+    await first;
+    assert.equal(db.isWriting, false);
+    const second = keys.write([change('b')]);
+    await db.store();
+    await second;
+    assert.deepEqual(db.commits, [['a'], ['old', 'b']]);
+  });
+
+  it('that may come later are all stored in time, also more than one commit takes', async () => {
+    const { db, keys } = open();
+    const ids = Array.from({ length: 1_500 }, (_, nth) => `old ${nth}`);
+    for (const id of ids) keys.writeLater([change(id, null)]);
+    await delay(1_100);
+    await db.store();
+    await db.store();
+    assert.deepEqual(db.commits.flat(), ids);
+  });
+
   it('that are under way are waited for by the end, and none begins after it', async () => {
     const { db, keys } = open();
     const first = keys.write([change('a')]);

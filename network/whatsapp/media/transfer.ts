@@ -94,7 +94,8 @@ async function post(
   sending.on('timeout', () => sending.destroy(new Error('the media server stalled')));
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     sending.once('response', resolve);
-    sending.once('error', reject);
+    // `on`, not `once`: the connection may fail after the answer began, and again when it is closed.
+    sending.on('error', reject);
   });
   // The first failure is thrown; the other must not become an unhandled rejection.
   answered.catch(() => undefined);
@@ -145,7 +146,7 @@ function get(deps: TransferDeps, address: string): Promise<IncomingMessage> {
     });
     asking.on('timeout', () => asking.destroy(new Error('the media server stalled')));
     asking.once('response', resolve);
-    // `on`, not `once`: the connection may fail after the answer began, and again when it is closed.
+    // `on`, as above.
     asking.on('error', (cause) =>
       reject(new SendUnavailable('the media server of the network could not be reached', { cause })),
     );
