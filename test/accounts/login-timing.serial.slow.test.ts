@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { tellFigure } from '../support/figures.ts';
+import { median, tellFigure } from '../support/figures.ts';
 import { type AccountServer, startAccountServer } from './support/account-server.ts';
 import { newEmail, register } from './support/people.ts';
 
@@ -85,10 +85,6 @@ function auc(one: number[], other: number[]): number {
   let slower = 0;
   for (const a of one) for (const b of other) slower += a > b ? 1 : a === b ? 0.5 : 0;
   return slower / (one.length * other.length);
-}
-
-function median(values: number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }
 
 function shuffled<T>(values: readonly T[]): T[] {

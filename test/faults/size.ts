@@ -1,4 +1,4 @@
-/** The size of the fault tests: `whole` with `npm run test:faults`, `larger` in `npm run test:slow`, small in `npm test`. */
+/** The size of the fault tests: small in `npm test`, `larger` with `--slow`, `whole` in `npm run test:faults`. */
 const SIZE = process.env.POSTHORN_FAULTS;
 
 export const IS_WHOLE = SIZE === 'whole';

@@ -6,7 +6,7 @@ import type { System } from '../support/system.ts';
 import type { ConnectedInstance } from './traffic.ts';
 
 /** How far ahead sends are scheduled: longer than anything that is killed stays away. */
-const AHEAD_MS = 20_000;
+const AHEAD_MS = 40_000;
 const RETRY_MS = 100;
 
 /** What a soak sends until it is told to stop, all of it repeated under its key until it is taken. */

@@ -73,17 +73,19 @@ export async function takeSample(
   };
 }
 
-/** As a table of Markdown. */
-export function tableOf(samples: readonly Sample[]): string {
-  const names = Object.keys(samples[0]!) as (keyof Sample)[];
+/** The head of a table of Markdown. */
+export function headOf(sample: Sample): string {
+  const names = Object.keys(sample) as (keyof Sample)[];
   const head = names.map((name) => (UNITS[name] ? `${name} (${UNITS[name]})` : name));
-  const lines = samples.map((sample) =>
-    names.map((name) => {
-      const value = sample[name];
-      return typeof value === 'number' ? String(Math.round(value * 10) / 10) : value;
-    }),
+  return `${lineOf(head)}\n${lineOf(head.map(() => '---'))}`;
+}
+
+/** One line of the table. */
+export function lineOf(cells: Sample | readonly string[]): string {
+  const shown = Object.values(cells).map((value) =>
+    typeof value === 'number' ? Math.round(value * 10) / 10 : value,
   );
-  return [head, head.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+  return `| ${shown.join(' | ')} |`;
 }
 
 /** What must not grow with time: by how much the last third may exceed the middle one, by medians. */

@@ -10,7 +10,7 @@ import { proveInboundOnce, writeToInstances } from './inbound.ts';
 import { receiveWebhooks } from './receive-webhooks.ts';
 import { sized } from './size.ts';
 import { createSoakLoad } from './soak-load.ts';
-import { assertFlat, type Sample, tableOf, takeSample } from './soak-samples.ts';
+import { assertFlat, headOf, lineOf, type Sample, takeSample } from './soak-samples.ts';
 import { connectInstances, proveExactlyOnce, proveOneSessionEach } from './traffic.ts';
 
 const MINUTES = Number(process.env.POSTHORN_SOAK_MINUTES ?? sized(1, 1, 60));
@@ -76,11 +76,15 @@ test(`a soak of ${MINUTES} min at half of the machine's rate, sends, pictures, s
     await victim.hurt();
     await delay(Math.max(0, MINUTE_MS - (performance.now() - startedAt)));
     assert.ifError(failure);
-    samples.push(
-      await takeSample(system, load, { minute, killed: victim.name, textIds: texters.map(({ id }) => id) }),
-    );
+    const sample = await takeSample(system, load, {
+      minute,
+      killed: victim.name,
+      textIds: texters.map(({ id }) => id),
+    });
+    if (minute === 1) console.log(headOf(sample));
+    console.log(lineOf(sample));
+    samples.push(sample);
   }
-  console.log(tableOf(samples));
   ending.abort();
   await sending;
 

@@ -61,8 +61,8 @@ export function sendTexts(
   company: Pick<SeededCompany, 'apiKey'>,
   instances: readonly ConnectedInstance[],
   perInstance: number,
-  /** A pause after each 202, so that the sending lasts as long as the faults do. */
-  pauseMs = 0,
+  /** A pause after each 202, so that the sending lasts as long as the faults do: in ms, or what is waited for after the nth. */
+  pause: number | ((nth: number) => Promise<unknown>) = 0,
 ): Traffic {
   let accepted = 0;
   let slowestMs = 0;
@@ -107,7 +107,8 @@ export function sendTexts(
     instances.map(async (instance) => {
       for (let nth = 0; nth < perInstance; nth += 1) {
         await sendOne(instance, nth);
-        if (pauseMs > 0) await delay(pauseMs);
+        if (typeof pause === 'function') await pause(nth);
+        else if (pause > 0) await delay(pause);
       }
     }),
   ).then(() => ids);

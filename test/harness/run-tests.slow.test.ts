@@ -67,6 +67,14 @@ describe('npm test', () => {
     assert.equal(code, 1);
   });
 
+  it('refuses a part of the slow files that there is not', async () => {
+    for (const part of ['4/3', '0/3', '1.5/3', 'half']) {
+      const { code, output } = await runSample("it('a', () => {});", { args: ['--slow-part', part] });
+      assert.equal(code, 1, part);
+      assert.match(output, /--slow-part is of the form 2\/3/);
+    }
+  });
+
   it('is red when cleaning up fails after the tests have passed', async () => {
     const { code, lastLine } = await runSample(
       "describe('s', () => { it('a', () => {}); after(() => { throw new Error('no'); }); });",

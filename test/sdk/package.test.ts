@@ -339,7 +339,7 @@ createClient({ baseUrl: 'x', logger: 'debug' });
         const page = `<script>const BASE_URL = '${system.url}';</script><script>${script}</script>`;
         res.writeHead(200, { 'content-type': 'text/html' }).end(`<!doctype html>${page}`);
       });
-      const page = openPage(site.url);
+      const page = await openPage(site.url);
       try {
         assert.deepEqual(await told, {
           names: ['sales'],

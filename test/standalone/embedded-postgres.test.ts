@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import {
   chmodSync,
   cpSync,
+  existsSync,
   lstatSync,
   readdirSync,
   readFileSync,
@@ -176,18 +177,27 @@ describe('the embedded PostgreSQL', () => {
 // What is promised to root alone; an ordinary user has no way to see it.
 if (isRoot) {
   describe('the embedded PostgreSQL, started by root', () => {
-    const copies: FreshCopy[] = [];
-    function fresh(parentMode?: number) {
-      const copy = makeFreshCopy({}, { parentMode, startAlone: true });
-      copies.push(copy);
-      return { copy, dataDir: path.join(copy.dir, '.data') };
+    const copies = new Map<number, FreshCopy>();
+    const dataDirs: string[] = [];
+    /** A copy under a folder of this mode, the same for all tests, and a folder for the data of one. */
+    function fresh(parentMode = 0o755) {
+      const copy = copies.get(parentMode) ?? makeFreshCopy({}, { parentMode, startAlone: true });
+      copies.set(parentMode, copy);
+      const dataDir = path.join(copy.dir, `.data-${dataDirs.length}`);
+      dataDirs.push(dataDir);
+      return { copy, dataDir };
     }
     afterEach(() => {
       for (const child of running) child.kill('SIGKILL');
       running.clear();
     });
     after(() => {
-      for (const copy of copies) copy.remove();
+      for (const dataDir of dataDirs) {
+        const pointer = path.join(dataDir, 'postgres');
+        if (existsSync(pointer))
+          rmSync(realpathSync(pointer), { recursive: true, force: true, maxRetries: 10 });
+      }
+      for (const copy of copies.values()) copy.remove();
     });
 
     it('runs as another user, with the data in DATA_DIR', async () => {
@@ -243,15 +253,6 @@ if (isRoot) {
       rmSync(path.join(dataDir, 'postgres'));
     });
 
-    it('starts on packages that were installed for root alone (umask 077)', async () => {
-      const { copy, dataDir } = fresh();
-      const native = ownBinaries(copy);
-      execFileSync('chmod', ['-R', 'go-rwx', native]);
-      const first = await startWell(copy, dataDir);
-      assert.ok(hasCopyOfBinaries(first.directory));
-      await first.end('SIGTERM');
-    });
-
     it('stays with the user its data belong to', async () => {
       const { copy, dataDir } = fresh();
       const first = await startWell(copy, dataDir);
@@ -262,6 +263,15 @@ if (isRoot) {
       assert.equal(ownerOf(second.pid), uid);
       assert.equal(second.starts, 2);
       await second.end('SIGTERM');
+    });
+
+    it('starts on packages that were installed for root alone (umask 077)', async () => {
+      const { copy, dataDir } = fresh();
+      const native = ownBinaries(copy);
+      execFileSync('chmod', ['-R', 'go-rwx', native]);
+      const first = await startWell(copy, dataDir);
+      assert.ok(hasCopyOfBinaries(first.directory));
+      await first.end('SIGTERM');
     });
   });
 }

@@ -20,3 +20,8 @@ export function tellFigure(
   console.log(line);
   if (process.env.POSTHORN_FULL) assert.ok(holds, line);
 }
+
+/** NaN without values. */
+export function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
+import { createFailures, type Failures } from './failures.ts';
 import { ensureFfmpeg } from './ffmpeg-install.ts';
 import { createFileTimes, type FileTimes } from './file-times.ts';
 import { projectRoot } from './process.ts';
@@ -15,10 +16,11 @@ import { ensureWhatsAppLibrary } from './whatsapp/library-install.ts';
 
 /**
  * `npm test [-- files...]`: runs the test files, with one PostgreSQL and one RabbitMQ for all that ask for them, and stops
- * what was started. Files named `*.slow.test.ts` take long and rarely break: `--slow` runs those, and a run without
- * `--slow` runs all others. test/faults/** runs in both, larger with `--slow`; `--faults-full` runs it alone and whole.
- * Files that are named run in any case. `--record` keeps the times of the files, by which the next runs begin with the
- * longest. `--limit 30` ends a test, or a hook of one, after so many seconds.
+ * what was started. Files named `*.slow.test.ts` take long and rarely break: `--slow` runs those, a run without `--slow`
+ * runs all others, and `--all` runs both at once. `--slow-part 2/3` takes the second third of the slow files and leaves the
+ * rest to other runs. test/faults/** runs in all three, larger with `--slow`; `--faults-full` runs it alone and whole. Files
+ * that are named run in any case. `--record` keeps the times of the files, by which the next runs begin with the longest.
+ * `--limit 30` ends a test, or a hook of one, after so many seconds.
  *
  * A skipped test, a todo or a run without tests counts as a failure: green means that all promises hold.
  */
@@ -51,12 +53,15 @@ const { values, positionals } = parseArgs({
   options: {
     'faults-full': { type: 'boolean', default: false },
     slow: { type: 'boolean', default: false },
+    all: { type: 'boolean', default: false },
+    'slow-part': { type: 'string', default: '1/1' },
     record: { type: 'boolean', default: false },
     limit: { type: 'string' },
   },
   allowPositionals: true,
 });
 const full = values['faults-full'];
+const [slowPart = 1, slowParts = 1] = values['slow-part'].split('/').map(Number);
 const isFull = full || process.env.POSTHORN_FULL === '1';
 const testLimitMs = Number(values.limit ?? (isFull ? FULL_TEST_LIMIT_S : TEST_LIMIT_S)) * 1_000;
 const givenBroker = process.env.AMQP_URL;
@@ -67,6 +72,10 @@ process.env.NODE_COMPILE_CACHE ??= path.join(projectRoot, 'node_modules/.cache/c
 process.exitCode = await main();
 
 async function main(): Promise<number> {
+  if (![slowPart, slowParts].every(Number.isInteger) || slowPart < 1 || slowPart > slowParts) {
+    console.error('--slow-part is of the form 2/3');
+    return 1;
+  }
   const files = chooseFiles();
   if (files.length === 0) {
     console.error('no test file matches');
@@ -97,29 +106,39 @@ async function main(): Promise<number> {
     if (files.length > 1 && !givenBroker) ensureRabbitSource();
     if (files.some((file) => path.relative(projectRoot, file).includes('whatsapp')))
       await ensureWhatsAppLibrary();
-    const alone = files.filter(runsAlone);
-    const together = files.filter((file) => !runsAlone(file));
+    const alone = files.filter((file) => isOfKind(file, 'serial'));
+    const heavy = files.filter((file) => isOfKind(file, 'heavy'));
+    const together = files.filter((file) => !alone.includes(file) && !heavy.includes(file));
     if (full) process.env.POSTHORN_FAULTS = 'whole';
     else if (values.slow) process.env.POSTHORN_FAULTS = 'larger';
     const counts: Counts = { passed: 0, failed: 0, skipped: 0 };
     const times = createFileTimes();
+    const failures = createFailures();
     const { signal } = ending;
     const since = performance.now();
     const isWhole = positionals.length === 0 && !full && !values.slow;
     const quick = isWhole ? together.filter((file) => times.isQuick(file) && mayShare(file)) : [];
     const others = together.filter((file) => !quick.includes(file));
-    const order = [...times.longestFirst(others), ...writeGroups(quick, folder)];
-    await runFiles(order, { atOnce: concurrency(), signal, times }, counts);
+    const order = alternate(times.longestFirst(others), writeGroups(quick, folder));
+    await runFiles(order, { atOnce: concurrency(), signal, times, failures }, counts);
     const togetherTook = secondsSince(since);
     servers.alone();
+    const sinceHeavy = performance.now();
+    await runFiles(
+      times.longestFirst(heavy),
+      { atOnce: Math.min(2, concurrency()), signal, times, failures },
+      counts,
+    );
+    const heavyTook = secondsSince(sinceHeavy);
     const sinceAlone = performance.now();
-    await runFiles(alone, { atOnce: 1, signal, times }, counts);
+    await runFiles(alone, { atOnce: 1, signal, times, failures }, counts);
     if (files.length > 1)
       console.log(
-        `${together.length} files side by side took ${togetherTook}, ${alone.length} alone ${secondsSince(sinceAlone)}`,
+        `${together.length} files side by side took ${togetherTook}, ${heavy.length} heavy ones ${heavyTook}, ${alone.length} alone ${secondsSince(sinceAlone)}`,
       );
     if (files.length > 1) console.log(`the slowest files:\n${times.slowest().join('\n')}`);
     if (values.record) times.record();
+    if (failures.list().length > 0) console.log(`what failed:\n${failures.list().join('\n')}`);
     console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
     return counts.passed > 0 && counts.failed === 0 && counts.skipped === 0 ? 0 : 1;
   } catch (err) {
@@ -136,7 +155,7 @@ function chooseFiles(): string[] {
   const files = patterns.flatMap((pattern) =>
     globSync(pattern.endsWith('.ts') ? pattern : [pattern, `${pattern}/**`], { cwd: projectRoot }),
   );
-  const takesAll = full || positionals.length > 0;
+  const takesAll = full || values.all || positionals.length > 0;
   const tests = files.filter(
     (file) =>
       file.endsWith('.test.ts') &&
@@ -145,12 +164,24 @@ function chooseFiles(): string[] {
         file.endsWith('.slow.test.ts') === values.slow ||
         (values.slow && file.startsWith('test/faults/'))),
   );
-  return [...new Set(tests)].sort().map((file) => path.resolve(projectRoot, file));
+  return partOf([...new Set(tests)].sort()).map((file) => path.resolve(projectRoot, file));
 }
 
-/** Tests that measure the answers to others, the memory of a process or a time want the machine for themselves. */
-function runsAlone(file: string): boolean {
-  return /\.serial\.(slow\.)?test\.ts$/.test(file);
+/** Without the slow files that `--slow-part` leaves to other runs. The parts take about the same time. */
+function partOf(files: readonly string[]): string[] {
+  if (positionals.length > 0 || slowParts === 1) return [...files];
+  const slow = createFileTimes().longestFirst(files.filter((file) => file.endsWith('.slow.test.ts')));
+  const left = new Set(slow.filter((_, nth) => nth % slowParts !== slowPart - 1));
+  if (left.size > 0) console.log(`left to other runs by --slow-part: ${[...left].sort().join(', ')}`);
+  return files.filter((file) => !left.has(file));
+}
+
+/**
+ * `serial` runs alone: it measures the answers to others, the memory of a process or a time. `heavy` has one other beside it:
+ * it starts a dozen processes, or builds something large.
+ */
+function isOfKind(file: string, kind: 'serial' | 'heavy'): boolean {
+  return new RegExp(`\\.${kind}\\.(slow\\.)?test\\.ts$`).test(file);
 }
 
 /**
@@ -163,7 +194,7 @@ function concurrency(): number {
 
 /** Tests of msgctl start processes of their own: sharing one saves nothing, and the group cannot load them. */
 function mayShare(file: string): boolean {
-  return !path.relative(projectRoot, file).startsWith('test/cli/');
+  return !file.endsWith('.slow.test.ts') && !path.relative(projectRoot, file).startsWith('test/cli/');
 }
 
 /** Writes a test file for each group, which runs the group's files. */
@@ -174,6 +205,14 @@ function writeGroups(files: readonly string[], folder: string): string[] {
     writeFileSync(file, `import { runGroup } from '${RUN_GROUP}';\nrunGroup(${JSON.stringify(group)});\n`);
     return file;
   });
+}
+
+/** The longest files start many processes each: beside quick ones they get the processor that they count on. */
+function alternate(long: readonly string[], quick: readonly string[]): string[] {
+  return Array.from({ length: Math.max(long.length, quick.length) }, (_, nth) => [
+    ...long.slice(nth, nth + 1),
+    ...quick.slice(nth, nth + 1),
+  ]).flat();
 }
 
 /** Where test files claim the ports that they are given, and ask for what they share; gone when this process is. */
@@ -190,7 +229,12 @@ function secondsSince(since: number): string {
 /** Runs files each in its own process, with Node's own report on stdout, and adds up what came of them. */
 async function runFiles(
   files: string[],
-  { atOnce, signal, times }: { atOnce: number; signal: AbortSignal; times: FileTimes },
+  {
+    atOnce,
+    signal,
+    times,
+    failures,
+  }: { atOnce: number; signal: AbortSignal; times: FileTimes; failures: Failures },
   counts: Counts,
 ): Promise<void> {
   if (files.length === 0) return;
@@ -208,6 +252,7 @@ async function runFiles(
     const isOwn = name === file && name.startsWith(projectRoot);
     if (nesting === 0 && (isOwn || name.startsWith('test/'))) times.note(name, details.duration_ms);
   });
+  stream.on('test:fail', failures.note);
   stream.on('test:summary', (summary) => {
     // One comes for each file, and one without a file for them all.
     if (summary.file) return;

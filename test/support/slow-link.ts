@@ -13,7 +13,7 @@ export async function openSlowLink(target: { host: string; port: number }): Prom
     far.on('data', (chunk) => {
       // In their order, also when the delay falls meanwhile.
       freeAtMs = Math.max(freeAtMs, performance.now() + delayMs);
-      setTimeout(() => near.writable && near.write(chunk), freeAtMs - performance.now());
+      setTimeout(() => near.writable && near.write(chunk), Math.max(0, freeAtMs - performance.now()));
     });
     near.on('data', (chunk) => far.write(chunk));
   });

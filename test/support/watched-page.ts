@@ -23,7 +23,7 @@ interface Message {
 
 /** Opens a page and watches it over the protocol of the developer tools; no name but 127.0.0.1 resolves for it. */
 export async function watchPage(url: string): Promise<WatchedPage> {
-  const browser = openPage('about:blank', [
+  const browser = await openPage('about:blank', [
     '--remote-debugging-port=0',
     '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
     '--disable-background-networking',
@@ -37,7 +37,7 @@ export async function watchPage(url: string): Promise<WatchedPage> {
   }
 }
 
-async function watch(url: string, browser: ReturnType<typeof openPage>): Promise<WatchedPage> {
+async function watch(url: string, browser: Awaited<ReturnType<typeof openPage>>): Promise<WatchedPage> {
   const port = await portOf(browser.profile);
   const targets = (await (await fetch(`http://127.0.0.1:${port}/json/list`)).json()) as {
     type: string;

@@ -26,6 +26,8 @@ const INSTANCES = 8;
 const PAUSE_MS = 100;
 const env = { SHUTDOWN_DELAY_SECONDS: '5' };
 const REPORT_MS = 12_000;
+/** Below the limit of the test, so that its failure names what took too long. */
+const [ASK_MS, MIGRATE_MS] = [60_000, 120_000];
 /** An installed checkout of the last release, to try its upgrade to this one; else this one stands for it. */
 const previous = releaseIn(process.env.POSTHORN_PREVIOUS_RELEASE ?? projectRoot);
 
@@ -71,6 +73,7 @@ test(`two releases side by side for ${SIDE_BY_SIDE_MS / 1000} s under load, the 
         ...(body ? { 'content-type': 'application/json', 'idempotency-key': randomUUID() } : {}),
       },
       ...(body ? { body: JSON.stringify(body) } : {}),
+      signal: AbortSignal.timeout(ASK_MS),
     });
     const text = await answer.text();
     slowest = Math.max(slowest, performance.now() - askedAt);
@@ -112,7 +115,10 @@ test(`two releases side by side for ${SIDE_BY_SIDE_MS / 1000} s under load, the 
   // A report that reads a table for longer than a send may take: the migration waits for it, and sends do not.
   const report = system.db.query('SELECT count(*), pg_sleep($1) FROM messages', [REPORT_MS / 1_000]);
   const migratingSince = performance.now();
-  await next.migrate({ DATABASE_URL: databaseUrl });
+  await Promise.race([
+    next.migrate({ DATABASE_URL: databaseUrl }),
+    delay(MIGRATE_MS, undefined, { ref: false }).then(() => assert.fail('the migration found no gap')),
+  ]);
   const migratedAfterMs = performance.now() - migratingSince;
   await report;
   const slowestMs = slowest;
