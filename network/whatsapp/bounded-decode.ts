@@ -2,6 +2,8 @@
  * Data packed by an account's phone may be small and have millions of parts, each of which becomes an object:
  * 16 MB of empty conversations take a gigabyte, in a process that also serves others. So data made only by
  * the phone is decoded by readers that count its parts.
+ * Messages that hold each other thousands of times can be decoded and then overflow the stack of whatever reads
+ * them. So types that can hold themselves are decoded to a limited depth.
  */
 
 /**
@@ -16,23 +18,37 @@ export const READS_MAX = 2_000_000;
  */
 const OF_PHONES = ['HistorySync', 'SyncdSnapshot', 'SyncdMutations', 'SyncdPatch'] as const;
 
+/** Types through which every cycle of types leads. */
+export const NESTABLE = [
+  'Message',
+  'Message.InteractiveMessage',
+  'Message.HighlyStructuredMessage',
+  'ContextInfo.DataSharingContext.Parameters',
+  'Field',
+] as const;
+
+/** Of these types in each other. The decoders of the network's own apps stop at 100 levels of any type, Google's default. */
+export const NESTED_MAX = 50;
+
 export interface Decoders {
-  proto: Record<(typeof OF_PHONES)[number], Decoder>;
+  proto: Record<string, Decoder>;
 }
 
-/** Opaque to us: its results are passed on. */
-interface Decoder {
+/** Opaque to us: its results are passed on. Types declared within a type are its properties. */
+export interface Decoder {
   decode(from: unknown, ...more: unknown[]): unknown;
 }
 
 /** The reader of the library's codec, which calls its `uint32` for each tag and each length. */
 export type ReaderClass = new (bytes: Uint8Array) => { uint32(): number };
 
+type Decode = Decoder['decode'];
+
 const BOUNDED = Symbol.for('posthorn.whatsapp.bounded');
 
 /**
- * Makes these decoders throw if the data has more parts than {@link READS_MAX}. Repeated calls have no
- * effect.
+ * Makes decoders throw if the data has more parts than {@link READS_MAX}, or is nested deeper than {@link NESTED_MAX}.
+ * Repeated calls have no effect.
  */
 export function boundDecoders({ proto }: Decoders, Reader: ReaderClass): void {
   class BoundedReader extends Reader {
@@ -43,12 +59,33 @@ export function boundDecoders({ proto }: Decoders, Reader: ReaderClass): void {
       return super.uint32();
     }
   }
-  for (const name of OF_PHONES) {
-    const decoder = proto[name];
-    if (BOUNDED in decoder) continue;
-    const { decode } = decoder;
-    decoder.decode = (from, ...more) =>
-      decode(from instanceof Uint8Array ? new BoundedReader(from) : from, ...more);
-    Object.assign(decoder, { [BOUNDED]: true });
-  }
+  const ofParts = (decode: Decode): Decode => {
+    return (from, ...more) => decode(from instanceof Uint8Array ? new BoundedReader(from) : from, ...more);
+  };
+  for (const name of OF_PHONES) replaceDecode(proto[name]!, ofParts);
+  for (const path of NESTABLE) replaceDecode(decoderAt(proto, path), toDepth);
+}
+
+/** Decoding is synchronous, so one counter serves all data. */
+let depth = 0;
+
+function toDepth(decode: Decode): Decode {
+  return (from, ...more) => {
+    if (depth >= NESTED_MAX) throw new Error('messages are nested too deeply');
+    depth += 1;
+    try {
+      return decode(from, ...more);
+    } finally {
+      depth -= 1;
+    }
+  };
+}
+
+function replaceDecode(decoder: Decoder, bound: (decode: Decode) => Decode): void {
+  if (BOUNDED in decoder) return;
+  Object.assign(decoder, { decode: bound(decoder.decode), [BOUNDED]: true });
+}
+
+function decoderAt(proto: Decoders['proto'], path: string): Decoder {
+  return path.split('.').reduce<unknown>((within, name) => (within as typeof proto)[name], proto) as Decoder;
 }

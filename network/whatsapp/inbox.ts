@@ -211,10 +211,12 @@ export function createInbox(deps: {
     async handOverLeftOver(me, take) {
       for (const [id, plain] of await readPlains(keys)) parts.remember(id, plain);
       for (const each of Map.groupBy(parts.plains.values(), nameOfStanza).values()) {
-        const message = rebuilt(library, each, me);
-        if (message) take(message);
-        // It will never be recorded, so drop it instead of reading it at the start of every session.
-        else parts.done(each[0]!.attrs.id ?? '');
+        try {
+          take(rebuilt(library, each, me));
+        } catch {
+          // It will never be recorded, so drop it instead of reading it at the start of every session.
+          parts.done(each[0]!.attrs.id ?? '');
+        }
       }
       handedOver.resolve();
     },
@@ -248,30 +250,24 @@ function inOneLine(store: TransactionalKeyStore): TransactionalKeyStore {
   return { ...store, transaction: (work) => store.transaction(work, ONE_LOCK) };
 }
 
-/**
- * Rebuilds the message as the library would have emitted it. Null if the library could not build one either.
- */
+/** Rebuilds the message as the library would have emitted it. Throws if the library could not build one either. */
 function rebuilt(
   library: WhatsAppLibrary,
   parts: readonly Plain[],
   me: { id: string; lid: string },
-): LibraryMessage | null {
-  try {
-    const { fullMessage } = library.decodeMessageNode(
-      { tag: 'message', attrs: parts[0]!.attrs },
-      me.id,
-      me.lid,
-    );
-    for (const { bytes } of parts) {
-      const decoded = library.proto.Message.decode(library.unpadRandomMax16(bytes));
-      const message = decoded.deviceSentMessage?.message ?? decoded;
-      fullMessage.message = fullMessage.message ? Object.assign(fullMessage.message, message) : message;
-    }
-    library.cleanMessage(fullMessage, me.id, me.lid);
-    return fullMessage;
-  } catch {
-    return null;
+): LibraryMessage {
+  const { fullMessage } = library.decodeMessageNode(
+    { tag: 'message', attrs: parts[0]!.attrs },
+    me.id,
+    me.lid,
+  );
+  for (const { bytes } of parts) {
+    const decoded = library.proto.Message.decode(library.unpadRandomMax16(bytes));
+    const message = decoded.deviceSentMessage?.message ?? decoded;
+    fullMessage.message = fullMessage.message ? Object.assign(fullMessage.message, message) : message;
   }
+  library.cleanMessage(fullMessage, me.id, me.lid);
+  return fullMessage;
 }
 
 /** The network's two names for our own account. */

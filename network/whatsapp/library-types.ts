@@ -56,6 +56,8 @@ export interface LibraryConfig {
   markOnlineOnConnect: boolean;
   syncFullHistory: boolean;
   emitOwnEvents: boolean;
+  /** It handles no other message while it waits for so long after asking for one again. */
+  retryRequestDelayMs: number;
   generateHighQualityLinkPreview: boolean;
   transactionOpts: CommitTries;
   shouldIgnoreJid(jid: string): boolean;

@@ -198,6 +198,7 @@ function connect(session: WhatsAppContext): void {
     markOnlineOnConnect: false,
     syncFullHistory: false,
     emitOwnEvents: false,
+    retryRequestDelayMs: 0,
     generateHighQualityLinkPreview: false,
     transactionOpts: COMMITS,
     shouldIgnoreJid: (jid) => !mayMatter(jid),

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { READS_MAX } from '@posthorn/network/whatsapp/bounded-decode.ts';
+import { type Decoder, NESTABLE, NESTED_MAX, READS_MAX } from '@posthorn/network/whatsapp/bounded-decode.ts';
 import { loadLibrary } from '@posthorn/network/whatsapp/library.ts';
+import { nested } from '../support/whatsapp/fields.ts';
 
 interface Codec {
   fromObject(value: object): object;
@@ -65,4 +66,41 @@ describe('the library of the WhatsApp driver', () => {
     for (const name of ['SyncdMutations', 'SyncdSnapshot', 'SyncdPatch', 'HistorySync'])
       assert.throws(() => proto[name]!.decode(many), /^Error: what the phone sent has too many parts$/, name);
   });
+
+  it('decodes messages in each other to a limited depth', async () => {
+    const { proto } = (await loadLibrary()) as unknown as { proto: Record<string, Codec> };
+    for (const depth of [1, NESTED_MAX - 1]) assert.ok(proto.Message!.decode(nested(depth)));
+    for (const depth of [NESTED_MAX, 500, 5_500, 6_000, 8_000])
+      assert.throws(() => proto.Message!.decode(nested(depth)), /^Error: messages are nested too deeply$/);
+    // What failed leaves nothing behind.
+    assert.ok(proto.Message!.decode(nested(NESTED_MAX - 1)));
+  });
+
+  it('limits the depth of every type that can hold itself', async () => {
+    const { proto } = (await loadLibrary()) as unknown as { proto: Record<string, Decoder> };
+    const types = typesWithin(proto);
+    const seen = NESTABLE.filter((name) => types.delete(name));
+    assert.equal(seen.length, NESTABLE.length);
+    assert.ok(types.size > 400);
+    // A type that holds only types that are gone cannot hold itself.
+    for (let before = Number.NaN; before !== types.size; ) {
+      before = types.size;
+      for (const [name, held] of types) if (!held.some((each) => types.has(each))) types.delete(name);
+    }
+    assert.deepEqual([...types.keys()], []);
+  });
 });
+
+/** Each type of the library by its name, with the types that its decoder decodes. */
+function typesWithin(types: object, path = '', found = new Map<string, string[]>()): Map<string, string[]> {
+  for (const [name, type] of Object.entries(types)) {
+    if (typeof type !== 'function' || !('decode' in type)) continue;
+    const source = String(type.decode);
+    found.set(
+      path + name,
+      [...source.matchAll(/\$root\.proto\.([\w.]+)\.decode\(/g)].map(([, held]) => held!),
+    );
+    typesWithin(type, `${path}${name}.`, found);
+  }
+  return found;
+}

@@ -20,6 +20,13 @@ export function writeFields(fields: readonly (readonly [number, FieldValue])[]):
   return Buffer.concat(parts);
 }
 
+/** A text within so many wrappers: field 37 of a message, field 1 of the wrapper. */
+export function nested(depth: number): Buffer {
+  let message = writeFields([[1, 'x']]);
+  for (let level = 0; level < depth; level += 1) message = writeFields([[37, writeFields([[1, message]])]]);
+  return message;
+}
+
 /** The fields of a message; of a repeated one the last. */
 export class Fields {
   readonly #values = new Map<number, bigint | Buffer>();
