@@ -7,7 +7,7 @@ import { UNPACKED_MAX_BYTES } from '@posthorn/network/whatsapp/bounded-inflate.t
 import { sealVote } from '@posthorn/network/whatsapp/wire/votes.ts';
 import { nested, writeFields } from '../support/whatsapp/fields.ts';
 import { type BesiegedAccount, startBesieged } from '../support/whatsapp/hostile.ts';
-import { node, type WireMessage } from '../support/whatsapp/nodes.ts';
+import { node, raw, type WireMessage } from '../support/whatsapp/nodes.ts';
 import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
 import { seconds } from '../support/whatsapp/world.ts';
 
@@ -105,7 +105,7 @@ describe('what comes behind a hostile message arrives all the same:', () => {
   });
 
   it('messages nested in each other, deeper and deeper until they cannot be read', async () => {
-    for (let depth = 250; depth <= 8_000; depth += 250) send(account.raw(nested(depth)));
+    for (let depth = 250; depth <= 8_000; depth += 250) send(raw(nested(depth)));
     await nextArrives();
     // The next session begins with what this one has not recorded.
     await account.recorded.session.close();
@@ -114,15 +114,15 @@ describe('what comes behind a hostile message arrives all the same:', () => {
   });
 
   it('no message at all', async () => {
-    send(account.raw(randomBytes(2_000)));
-    send(account.raw(Buffer.alloc(0)));
+    send(raw(randomBytes(2_000)));
+    send(raw(Buffer.alloc(0)));
     await nextArrives();
   });
 
   it('so many unreadable messages that a quarter of a second for each would be too long', async () => {
     const other = account.newPhone();
     await account.arrives(other.text(account.own, 'Hello'));
-    for (let count = 0; count < 200; count += 1) send(account.raw(randomBytes(2_000)));
+    for (let count = 0; count < 200; count += 1) send(raw(randomBytes(2_000)));
     await account.arrives(other.text(account.own, 'Behind them'));
     await nextArrives();
   });

@@ -149,7 +149,11 @@ function readLocation({ locationMessage: place }: WireMessage): Body {
   const named = given({ name: name || null, address: address || null });
   return {
     type: 'location',
-    content: { latitude: degreesLatitude ?? 0, longitude: degreesLongitude ?? 0, ...named },
+    content: {
+      latitude: numberOf(degreesLatitude) ?? 0,
+      longitude: numberOf(degreesLongitude) ?? 0,
+      ...named,
+    },
   };
 }
 

@@ -5,8 +5,10 @@
 
 export type FieldValue = number | bigint | Uint8Array | string | undefined;
 
-/** Writes `[number, value]` in this order; undefined is left out, numbers are varints. */
-export function writeFields(fields: readonly (readonly [number, FieldValue])[]): Buffer {
+export type Field = readonly [number: number, value: FieldValue];
+
+/** Writes them in this order; undefined is left out, numbers are varints. */
+export function writeFields(fields: readonly Field[]): Buffer {
   const parts: Buffer[] = [];
   for (const [number, value] of fields) {
     if (value === undefined) continue;

@@ -12,7 +12,6 @@ import {
 } from './driver-harness.ts';
 import type { WhatsAppNetwork } from './network.ts';
 import { startNetworkAndDriver } from './network-driver.ts';
-import type { WireMessage } from './nodes.ts';
 import { type PhoneHandle, until } from './phone-handle.ts';
 
 /** An entry of an index of PostgreSQL takes no more. */
@@ -48,8 +47,6 @@ export interface BesiegedAccount {
   arrives(id: string): Promise<void>;
   /** So much time goes by. */
   pass(ms: number): void;
-  /** Sends bytes in place of a message's encoding. */
-  raw(bytes: Uint8Array): WireMessage;
   close(): Promise<void>;
 }
 
@@ -57,10 +54,6 @@ export async function startBesieged(): Promise<BesiegedAccount> {
   let aheadMs = 0;
   const clock = { ...systemClock, now: () => new Date(Date.now() + aheadMs) };
   const { network, driver } = await startNetworkAndDriver({ clock });
-  const { coding } = network.world;
-  const { encodeMessage } = coding;
-  coding.encodeMessage = (message) =>
-    message.raw instanceof Uint8Array ? Buffer.from(message.raw) : encodeMessage(message);
   const newPhone = () => network.phone(newNumber());
   const own = newPhone();
   const kept = { ...newKept(), keys: new StrictKeys() };
@@ -70,7 +63,6 @@ export async function startBesieged(): Promise<BesiegedAccount> {
   await until(() => recorded.history.length > 0, 'the history');
   const account: BesiegedAccount = {
     ...{ network, driver, own, kept, recorded, newPhone },
-    raw: (bytes) => ({ raw: bytes }),
     pass: (ms) => {
       aheadMs += ms;
     },

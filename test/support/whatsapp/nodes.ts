@@ -24,7 +24,7 @@ interface Coder {
 export interface Coding {
   encodeNode(node: Stanza): Uint8Array;
   decodeNode(bytes: Buffer): Promise<Stanza>;
-  /** The bytes of a `Message`; `object` as `fromObject` of protobufjs takes it. */
+  /** The bytes of a `Message`; `object` as `fromObject` of protobufjs takes it, or {@link raw}. */
   encodeMessage(object: WireMessage): Buffer;
   decodeMessage(bytes: Uint8Array): WireMessage;
   proto: Record<string, Coder>;
@@ -42,12 +42,20 @@ export async function loadCoding(): Promise<Coding> {
   return {
     encodeNode: (node) => library.encodeBinaryNode(node),
     decodeNode: (bytes) => library.decodeBinaryNode(bytes),
-    encodeMessage: (object) => Buffer.from(message.encode(message.fromObject(object)).finish()),
+    encodeMessage: (object) =>
+      object.raw instanceof Uint8Array
+        ? Buffer.from(object.raw)
+        : Buffer.from(message.encode(message.fromObject(object)).finish()),
     // Numbers as numbers, bytes as Buffer, no defaults: what was not sent is not there.
     decodeMessage: (bytes) =>
       message.toObject(message.decode(bytes), { longs: Number, bytes: Buffer, enums: String }),
     proto: library.proto,
   };
+}
+
+/** Bytes in place of a message's encoding. */
+export function raw(bytes: Uint8Array): WireMessage {
+  return { raw: bytes };
 }
 
 export function node(
