@@ -23,7 +23,7 @@ export function createInbox(db: Db, { instanceId, lease }: { instanceId: string;
           text: `SELECT id::text, body FROM (
                    SELECT id, body, sum(length(body)) OVER (ORDER BY id) - length(body) AS before
                    FROM (SELECT id, body FROM network_inbox WHERE instance_id = $1 ORDER BY id LIMIT $2) AS oldest
-                 ) AS waiting WHERE before < $3 ORDER BY id`,
+                 ) AS waiting WHERE before < $3 ORDER BY waiting.id`,
           values: [instanceId, limit, ROUND_MAX_BYTES],
         }),
       );

@@ -225,6 +225,25 @@ describe('webhooks of the Cloud API', () => {
     await cloud.drained();
   });
 
+  it('are told in the order in which they came, also when the numbers that they get grow by a digit', async () => {
+    const { db } = cloud.api.parts;
+    await cloud.call(instance.id, 'POST', '/disconnect');
+    await cloud.state(instance.id, 'DISCONNECTED');
+    const sequence = `pg_get_serial_sequence('network_inbox', 'id')`;
+    await db.query(`SELECT setval(${sequence}, 9998)`);
+    const bodies = ['one', 'two', 'three', 'four'].map((body) => `${body} of four`);
+    for (const body of bodies)
+      await post(bodyOf(instance.number, [{ field: 'messages', value: value({ messages: [text(body)] }) }]));
+    const { rows } = await db.query<{ id: string }>('SELECT id::text FROM network_inbox');
+    assert.deepEqual(rows.map(({ id }) => id).sort(), ['10000', '10001', '10002', '9999']);
+    await cloud.call(instance.id, 'POST', '/connect');
+    await received('four of four');
+    assert.deepEqual(
+      (await texts()).filter((each) => each.endsWith('of four')),
+      bodies,
+    );
+  });
+
   it('are not kept of an instance that is deleted while they come in', async () => {
     const other = await cloud.connect();
     const body = bodyOf(other.number, [{ field: 'messages', value: { messages: [text('late')] } }]);
