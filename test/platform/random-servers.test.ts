@@ -12,6 +12,7 @@ import { createOpenIdProvider } from '@posthorn/core/accounts/oauth/openid-provi
 import { createAsaasHttp } from '@posthorn/core/billing/provider/asaas-http.ts';
 import { ProviderError } from '@posthorn/core/billing/provider/port.ts';
 import type { InboundMedia, OutboundMedia } from '@posthorn/core/network/driver.ts';
+import { createOutbound } from '@posthorn/core/platform/http/outbound-http.ts';
 import { systemClock } from '@posthorn/core/platform/process/clock.ts';
 import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { createGcsStorage } from '@posthorn/core/platform/storage/gcs.ts';
@@ -19,6 +20,7 @@ import { createS3Storage } from '@posthorn/core/platform/storage/s3.ts';
 import { type Storage, StorageError, StorageMissing } from '@posthorn/core/platform/storage/storage.ts';
 import { startExporting } from '@posthorn/core/platform/tracing/otlp.ts';
 import { downloadMedia, uploadMedia } from '@posthorn/network/whatsapp-cloud/media.ts';
+import { PostAttempt } from '@posthorn/worker/webhooks/post-attempt.ts';
 import { type RunningProcess, startProcess } from '../support/process.ts';
 
 const ASKS_FOR_MS = 4_000;
@@ -144,6 +146,32 @@ test('a random network of official numbers', async (t) => {
   };
   const ask = (): Promise<unknown> => (chance() ? uploadMedia(access, outbound) : download());
   t.diagnostic(`${await askOn(ask, (err) => err instanceof Error)} answers`);
+});
+
+test('random receivers of webhooks: each attempt ends once', async (t) => {
+  const outbound = createOutbound({ allowPrivate: true });
+  const ends: number[] = [];
+  const ask = async () => {
+    const nth = ends.push(0) - 1;
+    const ended = Promise.withResolvers<void>();
+    const attempt = new PostAttempt(() => {
+      ends[nth]! += 1;
+      ended.resolve();
+    });
+    const aborting = setTimeout(() => attempt.abort(new Error('too late')), pick([5, 50, IDLE_MS]));
+    const body = Buffer.alloc(pick([10, 100_000]), 0x20);
+    const headers = ['content-type', 'application/json', 'content-length', String(body.length)];
+    attempt.send(outbound.to(new URL(url)), { path: '/hook', headers, body });
+    await ended.promise;
+    clearTimeout(aborting);
+  };
+  t.diagnostic(`${await askOn(ask, () => false)} answers`);
+  await delay(IDLE_MS);
+  assert.deepEqual(
+    ends.filter((count) => count !== 1),
+    [],
+  );
+  await outbound.close();
 });
 
 test('a random collector of traces', async (t) => {
