@@ -49,3 +49,27 @@ test(`${WEBHOOKS} webhooks, doubled and shuffled, and the API killed ${KILLS} ti
     `${posts} posts of ${WEBHOOKS} webhooks: ${received.length} messages and ${echoed.length} of the own phone, each told once; ${KILLS} kills of the API`,
   );
 });
+
+test(`${WEBHOOKS} webhooks in their order, and the workers killed ${KILLS} times each: each is told once, and in that order`, async (t) => {
+  const { system, graph, number, drained } = await useCloudSystem(t, { workers: 2 });
+  const poster = graph.poster(number);
+  poster.hold(true);
+  const written: string[] = [];
+  for (let nth = 0; nth < WEBHOOKS; nth += 1)
+    written.push(graph.write('5531900000001', number, 'text', { body: `text ${nth}` }));
+  poster.hold(false);
+  await killAlong(
+    KILLS,
+    () => 1 - poster.pending() / WEBHOOKS,
+    () => system.workers,
+  );
+  await drained();
+  const { rows } = await system.db.query<{ id: string }>(
+    `SELECT m.network_id AS id FROM events e JOIN messages m ON m.id::text = e.data->'message_ids'->>0
+     WHERE e.type = 'message.received' ORDER BY e.tx, e.id`,
+  );
+  assert.deepEqual(
+    rows.map(({ id }) => id),
+    written,
+  );
+});
