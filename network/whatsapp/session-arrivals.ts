@@ -28,16 +28,13 @@ import { isOurChat, withoutDevice } from './wire/jids.ts';
 import { dateOfSeconds } from './wire/numbers.ts';
 import { openVote, optionsOf } from './wire/votes.ts';
 
-/** The owner records as many at once. */
-export const BATCH_MAX = 128;
-
 /** Hands over one message, and drops its plain text when it is recorded. */
 export function onMessage(session: WhatsAppContext, { inbox }: Connection, message: LibraryMessage): void {
   const id = message.key.id ?? '';
   inbox.claim(id);
   const release = session.intake.hold(ITEM_BYTES + sizeOf(message.message));
-  session
-    .takeMessage(message)
+  session.messages
+    .take(message)
     .then(
       () => inbox.done(id),
       () => undefined,

@@ -14,10 +14,11 @@ import type { FrameGate } from './frame-gate.ts';
 import type { Inbox } from './inbox.ts';
 import type { Intake, SessionIntake } from './intake.ts';
 import type { ConnectionKeys } from './keys.ts';
-import type { LibraryCreds, LibraryMessage, LibrarySocket, WhatsAppLibrary } from './library-types.ts';
+import type { LibraryCreds, LibrarySocket, WhatsAppLibrary } from './library-types.ts';
 import type { LidQuestions } from './lid-questions.ts';
 import type { FindMediaServers } from './media/servers.ts';
 import type { TransferDeps } from './media/transfer.ts';
+import type { MessageLines } from './message-lines.ts';
 import type { Cuts } from './patience.ts';
 import type { Pump } from './pump.ts';
 import type { SharedKeys } from './shared-keys.ts';
@@ -80,11 +81,10 @@ export interface WhatsAppContext {
   sending: { last: Promise<unknown>; breaks: number };
   /** What it holds of what arrived. */
   intake: SessionIntake;
-  /** Hands received items over, in order. */
+  /** Hands received items over, in order; messages by {@link MessageLines}. */
   arrivals: Pump;
+  messages: MessageLines;
   receipts: Pump;
-  /** Hands over a message with those that come at the same time. */
-  takeMessage(message: LibraryMessage): Promise<void>;
   takeReceipt(receipt: HeardReceipt): Promise<void>;
   /** The last revision given to a change of the account's state; see {@link nextRevision}. */
   revision: number;
@@ -94,6 +94,8 @@ export interface WhatsAppContext {
   isRestricted: boolean;
   /** Admins of groups, by group JID, and when they were read. */
   admins: Map<string, { atMs: number; jids: ReadonlySet<string> }>;
+  /** Who did not upload media again when they were asked, and when that was. */
+  silent: Map<string, number>;
   /** The network's name of each caller, by call id: a call is rejected under that name. */
   callers: Map<string, string>;
   /** Resolves when the owner was told of the end. */

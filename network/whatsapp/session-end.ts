@@ -53,8 +53,7 @@ export function end(session: WhatsAppContext, reason: DisconnectReason, error?: 
   connection?.gate.close();
   answers.end();
   session.intake.close();
-  void session.arrivals.stop();
-  void session.receipts.stop();
+  void stopRecording(session);
   void connection?.socket.end(undefined);
   void session.fetchRoute.destroy().catch(() => undefined);
   // The owner may open the next session immediately.
@@ -68,10 +67,13 @@ export async function closeGently(session: WhatsAppContext): Promise<void> {
   if (session.phase === 'ended') return session.told.promise;
   session.phase = 'closing';
   // Items the owner is recording now are still recorded.
-  const recorded = Promise.all([session.arrivals.stop(), session.receipts.stop()]);
-  await Promise.race([recorded, delay(DRAIN_MS, undefined, { ref: false })]);
+  await Promise.race([stopRecording(session), delay(DRAIN_MS, undefined, { ref: false })]);
   end(session, 'closed');
   await session.told.promise;
+}
+
+async function stopRecording({ arrivals, messages, receipts }: WhatsAppContext): Promise<void> {
+  await Promise.all([arrivals.stop(), messages.stop(), receipts.stop()]);
 }
 
 /** A session that never began. */

@@ -20,11 +20,12 @@ import type { LibraryConfig, LibraryEvents, LibraryLog, WireNode } from './libra
 import { createLidQuestions } from './lid-questions.ts';
 import { downloadReceived } from './media/received.ts';
 import { createMediaServers } from './media/servers.ts';
+import { BATCH_MAX, createMessageLines } from './message-lines.ts';
 import { handleOneByOne } from './one-by-one.ts';
 import { createPatience } from './patience.ts';
 import { createRoute } from './proxy.ts';
 import { createPump } from './pump.ts';
-import { BATCH_MAX, onMessage, onReceipt, recordMessages, recordReceipts } from './session-arrivals.ts';
+import { onMessage, onReceipt, recordMessages, recordReceipts } from './session-arrivals.ts';
 import type { Connection, SessionDeps, WhatsAppContext } from './session-context.ts';
 import { closeGently, end, endedSession, fail, onUnheard } from './session-end.ts';
 import { listenToFacts } from './session-facts.ts';
@@ -137,14 +138,13 @@ async function createContext(
     }),
     stanzas: createStanzas(keys),
     sending: { last: Promise.resolve(), breaks: 0 },
-    takeMessage: arrivals.inBatches((messages) => recordMessages(session, messages), BATCH_MAX),
+    messages: createMessageLines(arrivals, (some) => recordMessages(session, some), told('arrivals')),
     takeReceipt: receipts.inBatches((told) => recordReceipts(session, told), BATCH_MAX),
     revision: 0,
     known: new Set(),
     lids: createLidQuestions(() => deps.clock.now().getTime()),
     isRestricted: false,
-    admins: new Map(),
-    callers: new Map(),
+    ...{ admins: new Map(), silent: new Map(), callers: new Map() },
     told: Promise.withResolvers(),
   };
   return session;

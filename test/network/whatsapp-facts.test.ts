@@ -216,3 +216,24 @@ test('media that the network has forgotten is uploaded again by who sent it', as
     (err) => err instanceof SendRefused && err.reason === 'media_expired',
   );
 });
+
+test('who does not upload media again when asked is not asked for the next one, and nobody else is suspected', async (t) => {
+  const [own, friend, other] = [newPhone(), newPhone(), newPhone()];
+  const instance = await pairWhatsApp(t, network, own);
+  const picture = randomBytes(1_000);
+  const sent = [friend, friend, other].map((phone) =>
+    phone.file(own, 'image', picture, { mimetype: 'image/jpeg' }),
+  );
+  await until(() => instance.inbound.length === sent.length, 'the pictures');
+  const download = (id: string) => {
+    const { media } = instance.inbound.find(({ networkId }) => networkId === id)!;
+    network.media.blobs.delete((media!.ref as { directPath: string }).directPath);
+    return instance.session.download(media!);
+  };
+  const isExpired = (err: unknown) => err instanceof SendRefused && err.reason === 'media_expired';
+  friend.goOffline();
+  await assert.rejects(download(sent[0]!), isExpired);
+  friend.comeOnline();
+  await assert.rejects(download(sent[1]!), isExpired);
+  assert.deepEqual(await buffer(await download(sent[2]!)), picture);
+});

@@ -15,7 +15,7 @@ import { recordStatusFacts, type StatusFact } from '@posthorn/core/status/record
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
 import { type Care, createBoundedTries, type Pipeline } from './bounded-tries.ts';
 import { createEarlyReceipts, type EarlyReceipts } from './early-receipts.ts';
-import { mapBounded, split } from './lists.ts';
+import { inTurns, split } from './lists.ts';
 import { recordFacts } from './record-facts.ts';
 import { recordHistory } from './record-history.ts';
 import { sanitizeChange, sanitizeMessage, sanitizeReceipt } from './sanitize.ts';
@@ -23,7 +23,7 @@ import { createStepChain } from './step-chain.ts';
 import { createInboundStorer, type StoredInbound } from './store-inbound.ts';
 import { createPresenceTeller } from './tell-presence.ts';
 
-/** Media downloads of one batch that run at the same time. */
+/** Media downloads of one instance that run at the same time. */
 const DOWNLOADS = 4;
 
 /** Records what a session receives. Rejects if an item could not be recorded. */
@@ -37,6 +37,8 @@ interface ArrivalsPipeline {
   deps: ArrivalsDeps;
   scope: ArrivalsScope;
   store: ReturnType<typeof createInboundStorer>;
+  /** Records what must not overtake each other, one after the other. */
+  inOrder(record: () => Promise<void>): Promise<void>;
   early: EarlyReceipts;
 }
 
@@ -48,10 +50,15 @@ interface ArrivalsPipeline {
 export function createArrivals(deps: ArrivalsDeps, scope: ArrivalsScope): Arrivals {
   const { companyId, instanceId, lease } = scope;
   const bounded = createBoundedTries(deps, { companyId, instanceId, afterCrash: lease.afterCrash ?? false });
+  /** The driver's calls for one chat come one at a time; facts learnt from API answers arrive between them. */
+  const order = createStepChain(() => undefined);
+  const store = createInboundStorer(deps, scope);
+  const download = inTurns(DOWNLOADS);
   const context: ArrivalsPipeline = {
     deps,
     scope,
-    store: createInboundStorer(deps, scope),
+    store: (message, care) => (message.media ? download(() => store(message, care)) : store(message, care)),
+    inOrder: (record) => order.tryStep('inbound', record),
     early: createEarlyReceipts(),
   };
 
@@ -77,8 +84,6 @@ export function createArrivals(deps: ArrivalsDeps, scope: ArrivalsScope): Arriva
     };
   }
 
-  /** The driver makes these calls one at a time; facts learnt from API answers arrive between them. */
-  const order = createStepChain(() => undefined);
   function inOrder<T>(what: string, record: (items: readonly T[]) => Promise<void>): typeof record {
     return (items) => order.tryStep(what, () => record(items));
   }
@@ -101,10 +106,7 @@ export function createArrivals(deps: ArrivalsDeps, scope: ArrivalsScope): Arriva
 
   return {
     receipts: pipeline('receipt', ({ kind, networkId, by }) => [kind, networkId, by], recordReceipts),
-    inbound: inOrder(
-      'inbound',
-      pipeline('message', ({ networkId }) => [networkId], recordMessages),
-    ),
+    inbound: pipeline('message', ({ networkId }) => [networkId], recordMessages),
     changes: inOrder(
       'changes',
       pipeline(
@@ -164,12 +166,12 @@ async function recordMessages(
   items: readonly InboundMessage[],
   care: Care,
 ): Promise<void> {
-  const { deps, scope } = context;
-  const { companyId, instanceId, lease } = scope;
+  const { scope } = context;
+  const { companyId, instanceId } = scope;
   const settings = await scope.loadSettings();
   const readable = sanitizeItems(context, 'message', items, sanitizeMessage);
   const heeded = readable.filter(({ chat }) => !(settings.ignore_groups && isGroupJid(chat)));
-  const stored = await mapBounded(heeded, DOWNLOADS, (message) => context.store(message, care));
+  const stored = await Promise.all(heeded.map((message) => context.store(message, care)));
   const received = stored
     .filter(isMessage)
     .map(({ message: { chat, from, media: _, ...message }, ...kept }): Received => {
@@ -181,6 +183,19 @@ async function recordMessages(
         isRead: settings.auto_read,
       };
     });
+  await context.inOrder(() => recordStored(context, stored, received));
+  const readNow = heeded.filter(({ chat, fromMe }) => chat !== STATUS_BROADCAST && !fromMe);
+  // The next items do not wait for the network's answer.
+  if (settings.auto_read) void markRead(context.deps, scope, readNow);
+}
+
+async function recordStored(
+  context: ArrivalsPipeline,
+  stored: readonly StoredInbound[],
+  received: readonly Received[],
+): Promise<void> {
+  const { deps, scope } = context;
+  const { lease } = scope;
   // One after the other: messages behind a refused one must not overtake it.
   for (let at = 0; at < received.length; at += RECEIVED_BATCH_MAX) {
     await deps.inbound.push({ lease, messages: received.slice(at, at + RECEIVED_BATCH_MAX) });
@@ -190,9 +205,6 @@ async function recordMessages(
     context.early.forget(networkId);
   }
   await recordStatusFacts(deps, scope, stored.flatMap(statusFactOf));
-  const readNow = heeded.filter(({ chat, fromMe }) => chat !== STATUS_BROADCAST && !fromMe);
-  // The next items do not wait for the network's answer.
-  if (settings.auto_read) void markRead(deps, scope, readNow);
 }
 
 async function recordChanges(

@@ -6,17 +6,19 @@ export function split<T>(items: readonly T[], first: (item: T) => boolean): [T[]
   return [matching, others];
 }
 
-/** Returns the results in order, with `limit` calls running at a time. */
-export async function mapBounded<In, Out>(
-  items: readonly In[],
-  limit: number,
-  work: (item: In) => Promise<Out>,
-): Promise<Out[]> {
-  const results = new Array<Out>(items.length);
-  let next = 0;
-  const runner = async () => {
-    for (let i = next++; i < items.length; i = next++) results[i] = await work(items[i]!);
+/** Returns a function that runs work, `limit` at a time; whoever waits has its turn in order. */
+export function inTurns(limit: number): <T>(work: () => Promise<T>) => Promise<T> {
+  const waiting: (() => void)[] = [];
+  let free = limit;
+  return async (work) => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else free += 1;
+    }
   };
-  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, runner));
-  return results;
 }

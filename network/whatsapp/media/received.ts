@@ -7,8 +7,11 @@ import { bodyOf } from '../wire/inbound.ts';
 import type { MediaRef } from '../wire/inbound-media.ts';
 import { downloadMedia } from './transfer.ts';
 
-/** How long the sender's phone may take to upload it again. */
-const AGAIN_MS = 10_000;
+/** How long the sender's phone may take to upload it again. The owner waits a little longer for a download to begin. */
+const AGAIN_MS = 8_000;
+/** Whoever did not answer is not asked again for so long: what follows in the chat waits for each question. */
+const SILENT_MS = 10 * 60_000;
+const SILENT_MAX = 1_000;
 
 /**
  * Opens received media by its handle. If the network has forgotten it, asks the sender's phone to upload it
@@ -34,14 +37,23 @@ async function askAgain(session: WhatsAppContext, { of }: MediaRef): Promise<Med
     of && (await readMessage({ library: session.library, keys: session.request.keys }, of.chat, of.id));
   if (!known) return null;
   const { id, chat, from, fromMe, message } = known;
+  const { silent, deps } = session;
+  const nowMs = deps.clock.now().getTime();
+  if (nowMs - (silent.get(from) ?? 0) < SILENT_MS) return null;
   const participant = chat.endsWith('@g.us') ? { participant: from } : {};
-  const { promise: tooLate, resolve } = Promise.withResolvers<null>();
-  const timer = setTimeout(() => resolve(null), AGAIN_MS);
+  const { promise: tooLate, resolve } = Promise.withResolvers<'late'>();
+  const timer = setTimeout(() => resolve('late'), AGAIN_MS);
   const asked = requireLive(session)
     .socket.updateMediaMessage({ key: { remoteJid: chat, id, fromMe, ...participant }, message })
     .catch(() => null);
   const updated = await Promise.race([asked, tooLate]);
   clearTimeout(timer);
+  if (updated === 'late') {
+    silent.delete(from);
+    silent.set(from, nowMs);
+    if (silent.size > SILENT_MAX) silent.delete(silent.keys().next().value!);
+    return null;
+  }
   const found = updated?.message && bodyOf(unwrap(updated.message).message, false).media;
   return (found?.ref as MediaRef | undefined) ?? null;
 }

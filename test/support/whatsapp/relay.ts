@@ -271,6 +271,10 @@ function storeAgain(world: World, device: LinkedDevice, stanza: Stanza): void {
   const id = stanza.attrs.id!;
   const about = child(stanza, 'rmr');
   const sender = phoneOf(world, about?.attrs.participant ?? about?.attrs.jid ?? '');
+  if (sender && !sender.isOnline) {
+    sender.waiting.push(() => storeAgain(world, device, stanza));
+    return;
+  }
   const file = sender?.files.get(id);
   const attrs = { from: stanza.attrs.to, id, t: seconds(), type: 'mediaretry' };
   const rmr = node('rmr', { ...about?.attrs });

@@ -1,0 +1,86 @@
+/**
+ * Lines of received messages. Those of a chat are recorded in their order, one line for all chats; but a message whose
+ * media must be downloaded first, and what follows it in its chat, has a line of its own, so that nobody else waits for
+ * a download.
+ */
+import type { LibraryMessage } from './library-types.ts';
+import { createPump, type Pump } from './pump.ts';
+import { kindOf, unwrap } from './wire/content.ts';
+import { preferPhone } from './wire/jids.ts';
+
+export interface MessageLines {
+  /** Resolves when the message is recorded, together with those that came at the same time. */
+  take(message: LibraryMessage): Promise<void>;
+  /** As {@link Pump.stop}, for the lines beside the main one. */
+  stop(): Promise<void>;
+}
+
+interface Line {
+  pump: Pump;
+  take(message: LibraryMessage): Promise<void>;
+  /** Messages in it. */
+  count: number;
+}
+
+/** The owner records as many at once. */
+export const BATCH_MAX = 128;
+
+/** Media, by the network's field names. */
+const MEDIA: ReadonlySet<string> = new Set([
+  'imageMessage',
+  'videoMessage',
+  'ptvMessage',
+  'audioMessage',
+  'documentMessage',
+  'stickerMessage',
+]);
+/** Replies to a status look for it, and come in other chats. */
+const NEVER_ALONE = 'status@broadcast';
+
+export function createMessageLines(
+  main: Pump,
+  record: (messages: readonly LibraryMessage[]) => Promise<void>,
+  onFailure: (err: unknown) => void,
+): MessageLines {
+  const takeInMain = main.inBatches(record, BATCH_MAX);
+  const lines = new Map<string, Line>();
+  /** Resolves when all that is in the main line is recorded, or the session has ended. */
+  let before: Promise<unknown> = Promise.resolve();
+
+  function open(chat: string): Line {
+    const pump = createPump(onFailure);
+    const line = { pump, take: pump.inBatches(record, BATCH_MAX), count: 0 };
+    const ahead = before;
+    pump.run(() => ahead.then(() => undefined)).catch(() => undefined);
+    lines.set(chat, line);
+    return line;
+  }
+
+  return {
+    async take(message) {
+      const { remoteJid, remoteJidAlt } = message.key;
+      const chat = preferPhone(remoteJid ?? '', remoteJidAlt);
+      const line = lines.get(chat) ?? (isSlow(message) && chat !== NEVER_ALONE ? open(chat) : null);
+      if (!line) {
+        const taken = takeInMain(message);
+        before = taken.catch(() => undefined);
+        return taken;
+      }
+      line.count += 1;
+      try {
+        await line.take(message);
+      } finally {
+        line.count -= 1;
+        if (line.count === 0) lines.delete(chat);
+      }
+    },
+    async stop() {
+      await Promise.all([...lines.values()].map(({ pump }) => pump.stop()));
+    },
+  };
+}
+
+function isSlow({ message }: LibraryMessage): boolean {
+  const kind = message && kindOf(unwrap(message).message);
+  return kind !== null && kind !== undefined && MEDIA.has(kind);
+}
