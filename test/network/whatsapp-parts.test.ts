@@ -224,5 +224,7 @@ describe('media', () => {
     await assert.rejects(decrypt(bytes.subarray(0, -1), sha256), MediaTampered);
     await assert.rejects(decrypt(bytes.subarray(0, 4), sha256), MediaTampered);
     await assert.rejects(decrypt(bytes, '00'.repeat(32)), MediaTampered);
+    // Whoever stores it gives it up at once.
+    await assert.rejects(decrypt(altered, sha256), { reason: 'media_invalid' });
   });
 });

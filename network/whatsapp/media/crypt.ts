@@ -4,6 +4,7 @@
  */
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync } from 'node:crypto';
 import { Transform, type TransformCallback } from 'node:stream';
+import { SendRefused } from '@posthorn/core/network/driver.ts';
 import type { MediaUse } from '../wire/inbound-media.ts';
 
 const MAC_BYTES = 10;
@@ -68,9 +69,12 @@ export function createEncryptor(mediaKey: Uint8Array, use: MediaUse): Transform 
   });
 }
 
-/** The downloaded bytes differ from those that were sent. */
-export class MediaTampered extends Error {
+/** The downloaded bytes are not those that the message names; another download would bring the same. */
+export class MediaTampered extends SendRefused {
   override name = 'MediaTampered';
+  constructor(message: string) {
+    super('media_invalid', message);
+  }
 }
 
 /**
@@ -93,10 +97,18 @@ export function createDecryptor(mediaKey: Uint8Array, use: MediaUse, fileSha256:
   function lastBytes(): Buffer {
     if (held.length < MAC_BYTES || !mac.digest().subarray(0, MAC_BYTES).equals(held))
       throw new MediaTampered('the MAC of the media does not fit');
-    const last = out(decipher.final());
+    const last = out(lastBlock());
     if (fileSha256 !== '' && plain.digest('hex') !== fileSha256)
       throw new MediaTampered('the hash of the media does not fit');
     return last;
+  }
+
+  function lastBlock(): Buffer {
+    try {
+      return decipher.final();
+    } catch {
+      throw new MediaTampered('the padding of the media does not fit');
+    }
   }
 
   function end(done: TransformCallback): void {
