@@ -57,7 +57,10 @@ const FILE_NAME_MAX_CHARS = 255;
 export async function saveMedia(deps: SaveDeps, media: NewMedia): Promise<SavedMedia> {
   const { file, scope } = media;
   try {
-    const { mimeType, animated } = await deps.types.detect(file.path, media.declaredType);
+    const { mimeType, animated } = await deps.types.detect(
+      { path: file.path, declared: media.declaredType },
+      media.scope.companyId,
+    );
     if (!media.takes(mimeType)) throw new MediaRejected('unsupported', { mimeType });
     // Permanent media is sent again and again: when it is found here, nothing is written.
     const twin = media.origin === 'base64' ? await findTwin(deps.db, media) : undefined;

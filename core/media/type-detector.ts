@@ -1,15 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { apiError } from '@posthorn/contract/api-error.ts';
+import { createLanes } from '../platform/database/lanes.ts';
 import type { DetectedType } from './media-type.ts';
 
 /** Tells what files are, in threads of its own. */
 export interface TypeDetector {
   /**
-   * The type of a file by its content (`detectType`); a file that misleads the parser is unknown bytes. Throws 503
-   * SERVICE_UNAVAILABLE where the machine is too busy to tell.
+   * The type of a file by its content (`detectType`); a file that misleads the parser is unknown bytes. Companies have turns.
+   * Throws 503 SERVICE_UNAVAILABLE where the machine is too busy to tell.
    */
-  detect(path: string, declared: string): Promise<DetectedType>;
+  detect(file: DetectJob, companyId: number): Promise<DetectedType>;
   close(): Promise<void>;
 }
 
@@ -35,6 +36,7 @@ const UNKNOWN: DetectedType = { mimeType: 'application/octet-stream', animated: 
 
 interface Waiting {
   job: DetectJob;
+  companyId: number;
   resolve(type: DetectedType): void;
   reject(err: unknown): void;
 }
@@ -46,18 +48,16 @@ interface Waiting {
  */
 export function createTypeDetector(options: { limitMs?: number; entry?: URL } = {}): TypeDetector {
   const { limitMs = LIMIT_MS, entry = new URL('./type-detector-thread.ts', import.meta.url) } = options;
-  const queue: Waiting[] = [];
+  const queue = createLanes<Waiting>(({ companyId }) => companyId);
   const idle: Worker[] = [];
   const threads = new Map<Worker, DetectReady>();
   let closed = false;
 
   function next(): void {
-    for (let waiting = queue[0]; waiting; waiting = queue[0]) {
+    while (queue.size() > 0) {
       const thread = idle.pop();
-      if (thread) {
-        queue.shift();
-        run(thread, waiting);
-      } else if (threads.size < THREADS && !closed) start();
+      if (thread) run(thread, queue.take(1)[0]!);
+      else if (threads.size < THREADS && !closed) start();
       else return;
     }
   }
@@ -111,15 +111,15 @@ export function createTypeDetector(options: { limitMs?: number; entry?: URL } = 
   }
 
   return {
-    detect: (path, declared) =>
+    detect: (job, companyId) =>
       new Promise((resolve, reject) => {
-        queue.push({ job: { path, declared }, resolve, reject });
+        queue.add({ job, companyId, resolve, reject });
         next();
       }),
     async close() {
       closed = true;
       await Promise.all([...threads.keys()].map((thread) => thread.terminate()));
-      for (const { reject } of queue.splice(0)) reject(new Error('closed'));
+      for (const { reject } of queue.take(queue.size())) reject(new Error('closed'));
     },
   };
 }

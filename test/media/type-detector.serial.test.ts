@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiError } from '@posthorn/contract/api-error.ts';
 import { createTypeDetector } from '@posthorn/core/media/type-detector.ts';
 import { assertUnhurt, probeWhile } from '../support/probe.ts';
@@ -54,12 +55,37 @@ describe('the type detector', () => {
     );
     const detector = createTypeDetector({ limitMs: 3_000, entry: new URL(`file://${entry}`) });
     const paths = ['a', 'hang', 'b', 'hang', 'die', 'c', 'hang', 'throw', 'd', 'hang', 'e'];
-    const types = await Promise.all(paths.map((each) => detector.detect(each, '')));
+    const types = await Promise.all(paths.map((each) => detector.detect({ path: each, declared: '' }, 1)));
     assert.deepEqual(
       types.map(({ mimeType }) => mimeType),
       paths.map((each) => (each.length === 1 ? each : 'application/octet-stream')),
     );
     await detector.close();
+  });
+
+  test('lets a company wait for none but the files that others have in its threads', async () => {
+    const entry = path.join(dir, 'misled.mjs');
+    await writeFile(
+      entry,
+      `import { parentPort } from 'node:worker_threads';
+       parentPort.on('message', ({ path }) => {
+         if (path === 'hang') for (;;);
+         parentPort.postMessage({ type: { mimeType: path, animated: false } });
+       });
+       parentPort.postMessage({});`,
+    );
+    const detector = createTypeDetector({ limitMs: 1_000, entry: new URL(`file://${entry}`) });
+    let ended = 0;
+    const misled = Array.from({ length: 8 }, async () => {
+      await detector.detect({ path: 'hang', declared: '' }, 1);
+      ended += 1;
+    });
+    // Both threads have one by then.
+    await delay(500);
+    await detector.detect({ path: 'picture', declared: '' }, 2);
+    assert.ok(ended <= 2, `${ended} files of another company came first`);
+    await detector.close();
+    await Promise.allSettled(misled);
   });
 
   test('gives a thread time that a busy machine lets wait, and says so when it waits too long', async () => {
@@ -78,7 +104,7 @@ describe('the type detector', () => {
     );
     const detector = createTypeDetector({ limitMs: 500, entry: new URL(`file://${entry}`) });
     const detect = (each: string) =>
-      detector.detect(each, '').then(
+      detector.detect({ path: each, declared: '' }, 1).then(
         ({ mimeType }) => mimeType,
         (err: ApiError) => err.code,
       );
