@@ -3,7 +3,7 @@ import { type Lease, underLease } from './lock-leases.ts';
 
 /** See the port of the networks, which this implements (`core/network/driver.ts`). */
 interface Inbox {
-  next(limit: number): Promise<{ id: string; body: Uint8Array }[]>;
+  next(limit: number, except: readonly string[]): Promise<{ id: string; body: Uint8Array }[]>;
   done(ids: readonly string[]): Promise<void>;
 }
 
@@ -16,15 +16,16 @@ const ROUND_MAX_BYTES = 16 * 1024 * 1024;
  */
 export function createInbox(db: Db, { instanceId, lease }: { instanceId: string; lease: Lease }): Inbox {
   return {
-    async next(limit) {
+    async next(limit, except) {
       const { rows } = await underLease(db, lease, (sql) =>
         sql.query<{ id: string; body: Buffer }>({
           name: 'network-inbox-next',
           text: `SELECT id::text, body FROM (
                    SELECT id, body, sum(length(body)) OVER (ORDER BY id) - length(body) AS before
-                   FROM (SELECT id, body FROM network_inbox WHERE instance_id = $1 ORDER BY id LIMIT $2) AS oldest
+                   FROM (SELECT id, body FROM network_inbox WHERE instance_id = $1 AND id <> ALL ($4::bigint[])
+                         ORDER BY id LIMIT $2) AS oldest
                  ) AS waiting WHERE before < $3 ORDER BY waiting.id`,
-          values: [instanceId, limit, ROUND_MAX_BYTES],
+          values: [instanceId, limit, ROUND_MAX_BYTES, except],
         }),
       );
       return rows;

@@ -12,9 +12,8 @@ const WHOLE_FACTOR = 12;
 
 /**
  * Stores what the network delivered (MED-15). Throws {@link MediaUnusable} `media_empty` or `media_too_large` for
- * what will never be stored, anything else to be retried. A download is bounded in time, since what arrives later waits
- * for it: of its chat, on some networks of all chats. ApiError 403 PLAN_LIMIT_REACHED when the company's storage is
- * full.
+ * what will never be stored, anything else to be retried. A download is bounded in time, since what arrives later in
+ * its chat waits for it. ApiError 403 PLAN_LIMIT_REACHED when the company's storage is full.
  */
 export function createInboundStore(
   deps: SaveDeps & { spool: Spool },

@@ -70,8 +70,11 @@ export interface OpenRequest {
 
 /** What a network posted to us, oldest first, kept until the session has handed it over. */
 export interface NetworkInbox {
-  /** The oldest that wait, at most `limit`. Rejects when another worker owns the instance by now, as `done` does. */
-  next(limit: number): Promise<readonly PostedBody[]>;
+  /**
+   * The oldest that wait, at most `limit`, without those that are named. Rejects when another worker owns the instance by
+   * now, as `done` does.
+   */
+  next(limit: number, except: readonly string[]): Promise<readonly PostedBody[]>;
   /** What was posted is handed over, and will not come again. */
   done(ids: readonly string[]): Promise<void>;
   /** Calls back when something may have come; answers how to stop that. */

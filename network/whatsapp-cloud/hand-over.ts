@@ -1,4 +1,7 @@
-/** Hands over what the network posted: from the inbox to the sink, oldest first, and nothing twice without need. */
+/**
+ * Hands over what the network posted: from the inbox to the sink, oldest first, and nothing twice without need. A message whose
+ * media must be downloaded, and what follows it in its chat, waits beside the rest: nobody else waits for a download.
+ */
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { NetworkInbox, PostedBody, SessionSink } from '@posthorn/core/network/driver.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
@@ -6,6 +9,8 @@ import { type Own, type Reading, readWebhook, type Told } from './read-webhook.t
 
 /** Bodies in one round. */
 const ROUND = 32;
+/** Bodies that wait for downloads at a time. */
+const UNDER_WAY_MAX = 128;
 /** Whoever posts also tells us; this is for what was told to nobody. */
 const LOOK_MS = 30_000;
 const FIRST_RETRY_MS = 250;
@@ -26,23 +31,35 @@ export interface HandOver {
   stop(): Promise<void>;
 }
 
+/** What is told of one chat in one round, and the bodies that told it. */
+interface Part {
+  told: Told[];
+  ids: Set<string>;
+}
+
 export function startHandOver(deps: HandOverDeps): HandOver {
+  const { sink, inbox, log, instanceId } = deps;
   const stopped = new AbortController();
+  const { signal } = stopped;
+  /** Of chats in which a message waits for its media: resolves when all that was told of the chat is recorded. */
+  const lines = new Map<string, Promise<void>>();
+  /** Bodies of which parts wait in lines, with how many do. */
+  const underWay = new Map<string, number>();
   let wake = Promise.withResolvers<void>();
-  const stopLooking = deps.inbox.onArrival(() => wake.resolve());
+  const stopLooking = inbox.onArrival(() => wake.resolve());
 
   async function run(): Promise<void> {
-    for (let retryMs = FIRST_RETRY_MS; !stopped.signal.aborted; ) {
+    for (let retryMs = FIRST_RETRY_MS; !signal.aborted; ) {
       wake = Promise.withResolvers();
       try {
-        const bodies = await deps.inbox.next(ROUND);
-        if (bodies.length > 0) await handOver(deps, bodies, stopped.signal);
+        const bodies = underWay.size < UNDER_WAY_MAX ? await inbox.next(ROUND, [...underWay.keys()]) : [];
+        if (bodies.length > 0) await handOver(bodies);
         retryMs = FIRST_RETRY_MS;
         // A round is bounded by bytes as well: only an empty one says that nothing is left.
         if (bodies.length === 0) await pause(LOOK_MS);
       } catch (err) {
-        if (stopped.signal.aborted) return;
-        deps.log.warn({ err, instance_id: deps.instanceId }, 'handing over webhooks failed, trying again');
+        if (signal.aborted) return;
+        log.warn({ err, instance_id: instanceId }, 'handing over webhooks failed, trying again');
         await pause(retryMs);
         retryMs = Math.min(retryMs * 2, LAST_RETRY_MS);
       }
@@ -50,8 +67,78 @@ export function startHandOver(deps: HandOverDeps): HandOver {
   }
 
   async function pause(ms: number): Promise<void> {
-    const over = delay(ms, undefined, { signal: stopped.signal, ref: false }).catch(() => undefined);
+    const over = delay(ms, undefined, { signal, ref: false }).catch(() => undefined);
     await Promise.race([wake.promise, over]);
+  }
+
+  async function handOver(bodies: readonly PostedBody[]): Promise<void> {
+    const readings: Reading[] = [];
+    for (const { body } of bodies) {
+      readings.push(readCarefully(deps, body));
+      // Others have their turn between large ones.
+      await nextTurn();
+    }
+    const passedOver = readings.reduce((sum, reading) => sum + reading.passedOver, 0);
+    if (passedOver > 0)
+      log.warn({ passed_over: passedOver, instance_id: instanceId }, 'passed over parts of webhooks');
+    const now: Told[] = [];
+    const later = new Map<string, Part>();
+    for (const [nth, { told }] of readings.entries()) {
+      for (const each of told) {
+        deps.onTold(each);
+        const chat = chatOf(each);
+        if (chat === null || !(later.has(chat) || lines.has(chat) || isSlow(each))) {
+          now.push(each);
+          continue;
+        }
+        const part = later.get(chat) ?? { told: [], ids: new Set() };
+        later.set(chat, part);
+        part.told.push(each);
+        part.ids.add(bodies[nth]!.id);
+      }
+    }
+    await record(now);
+    for (const [chat, part] of later) lineUp(chat, part);
+    await inbox.done(bodies.map(({ id }) => id).filter((id) => !underWay.has(id)));
+  }
+
+  function lineUp(chat: string, { told, ids }: Part): void {
+    for (const id of ids) underWay.set(id, (underWay.get(id) ?? 0) + 1);
+    const line = (lines.get(chat) ?? Promise.resolve()).then(() => record(told)).then(() => leave(ids));
+    lines.set(chat, line);
+    line
+      // Who stops leaves the bodies in the inbox, for the next session.
+      .catch(() => undefined)
+      .finally(() => {
+        if (lines.get(chat) === line) lines.delete(chat);
+        wake.resolve();
+      });
+  }
+
+  /** These bodies wait for one chat less. */
+  async function leave(ids: Iterable<string>): Promise<void> {
+    for (const id of ids) underWay.set(id, underWay.get(id)! - 1);
+    const done = [...ids].filter((id) => underWay.get(id) === 0);
+    if (done.length === 0) return;
+    await untilDone([() => inbox.done(done)]);
+    for (const id of done) underWay.delete(id);
+  }
+
+  function record(told: readonly Told[]): Promise<void> {
+    return untilDone(jobsOf(sink, told));
+  }
+
+  /** Rejects only when it is stopped. */
+  async function untilDone(all: readonly (() => Promise<void>)[]): Promise<void> {
+    let jobs = all;
+    for (let retryMs = FIRST_RETRY_MS; jobs.length > 0; retryMs = Math.min(retryMs * 2, LAST_RETRY_MS)) {
+      const results = await Promise.allSettled(jobs.map((job) => job()));
+      jobs = jobs.filter((_, nth) => results[nth]!.status === 'rejected');
+      if (jobs.length === 0) return;
+      const failure = results.find((result) => result.status === 'rejected');
+      log.warn({ err: failure?.reason, instance_id: instanceId }, 'recording webhooks failed, trying again');
+      await delay(retryMs, undefined, { signal });
+    }
   }
 
   const running = run();
@@ -61,38 +148,20 @@ export function startHandOver(deps: HandOverDeps): HandOver {
       wake.resolve();
       stopLooking();
       await running;
+      await Promise.allSettled(lines.values());
     },
   };
 }
 
-async function handOver(
-  deps: HandOverDeps,
-  bodies: readonly PostedBody[],
-  signal: AbortSignal,
-): Promise<void> {
-  const { sink, inbox, log, instanceId } = deps;
-  const readings: Reading[] = [];
-  for (const { body } of bodies) {
-    readings.push(readCarefully(deps, body));
-    // Others have their turn between large ones.
-    await nextTurn();
-  }
-  const passedOver = readings.reduce((sum, reading) => sum + reading.passedOver, 0);
-  if (passedOver > 0)
-    log.warn({ passed_over: passedOver, instance_id: instanceId }, 'passed over parts of webhooks');
-  const told = readings.flatMap((reading) => reading.told);
-  for (const each of told) deps.onTold(each);
-  let jobs = jobsOf(sink, told);
-  for (let retryMs = FIRST_RETRY_MS; jobs.length > 0; retryMs = Math.min(retryMs * 2, LAST_RETRY_MS)) {
-    const results = await Promise.allSettled(jobs.map((job) => job()));
-    jobs = jobs.filter((_, nth) => results[nth]!.status === 'rejected');
-    if (jobs.length === 0) break;
-    const failure = results.find((result) => result.status === 'rejected');
-    log.warn({ err: failure?.reason, instance_id: instanceId }, 'recording webhooks failed, trying again');
-    // Who stops leaves the bodies in the inbox, for the next session.
-    await delay(retryMs, undefined, { signal });
-  }
-  await inbox.done(bodies.map(({ id }) => id));
+/** The chat in whose order it is told; null where that does not matter. */
+function chatOf(told: Told): string | null {
+  if (told.kind === 'message') return told.message.chat;
+  if (told.kind === 'change') return told.change.chat;
+  return told.kind === 'fact' && told.fact.kind === 'user_id' ? told.fact.from : null;
+}
+
+function isSlow(told: Told): boolean {
+  return told.kind === 'message' && told.message.media !== undefined;
 }
 
 /** Whatever one body does, what follows goes on. */

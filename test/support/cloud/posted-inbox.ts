@@ -46,7 +46,7 @@ export async function startPostedInboxes(): Promise<PostedInboxes> {
       const inbox = held.get(instanceId) ?? { waiting: [], lookers: new Set(), secrets };
       held.set(instanceId, inbox);
       return {
-        next: async (limit) => inbox.waiting.slice(0, limit),
+        next: async (limit, except) => inbox.waiting.filter(({ id }) => !except.includes(id)).slice(0, limit),
         done: async (ids) => {
           inbox.waiting = inbox.waiting.filter(({ id }) => !ids.includes(id));
         },
