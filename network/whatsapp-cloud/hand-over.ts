@@ -10,7 +10,7 @@ import { type Own, type Reading, readWebhook, type Told } from './read-webhook.t
 /** Bodies in one round. */
 const ROUND = 32;
 /** Bodies that wait for downloads at a time. */
-const UNDER_WAY_MAX = 128;
+const WAITING_MAX = 128;
 /** Whoever posts also tells us; this is for what was told to nobody. */
 const LOOK_MS = 30_000;
 const FIRST_RETRY_MS = 250;
@@ -38,21 +38,19 @@ interface Part {
 }
 
 export function startHandOver(deps: HandOverDeps): HandOver {
-  const { sink, inbox, log, instanceId } = deps;
+  const { inbox, log, instanceId } = deps;
   const stopped = new AbortController();
   const { signal } = stopped;
-  /** Of chats in which a message waits for its media: resolves when all that was told of the chat is recorded. */
-  const lines = new Map<string, Promise<void>>();
-  /** Bodies of which parts wait in lines, with how many do. */
-  const underWay = new Map<string, number>();
   let wake = Promise.withResolvers<void>();
   const stopLooking = inbox.onArrival(() => wake.resolve());
+  const lines = createLines(deps, { signal, onEnd: () => wake.resolve() });
 
   async function run(): Promise<void> {
     for (let retryMs = FIRST_RETRY_MS; !signal.aborted; ) {
       wake = Promise.withResolvers();
       try {
-        const bodies = underWay.size < UNDER_WAY_MAX ? await inbox.next(ROUND, [...underWay.keys()]) : [];
+        const waiting = lines.waiting();
+        const bodies = waiting.length < WAITING_MAX ? await inbox.next(ROUND, waiting) : [];
         if (bodies.length > 0) await handOver(bodies);
         retryMs = FIRST_RETRY_MS;
         // A round is bounded by bytes as well: only an empty one says that nothing is left.
@@ -72,15 +70,7 @@ export function startHandOver(deps: HandOverDeps): HandOver {
   }
 
   async function handOver(bodies: readonly PostedBody[]): Promise<void> {
-    const readings: Reading[] = [];
-    for (const { body } of bodies) {
-      readings.push(readCarefully(deps, body));
-      // Others have their turn between large ones.
-      await nextTurn();
-    }
-    const passedOver = readings.reduce((sum, reading) => sum + reading.passedOver, 0);
-    if (passedOver > 0)
-      log.warn({ passed_over: passedOver, instance_id: instanceId }, 'passed over parts of webhooks');
+    const readings = await readAll(deps, bodies);
     const now: Told[] = [];
     const later = new Map<string, Part>();
     for (const [nth, { told }] of readings.entries()) {
@@ -97,48 +87,10 @@ export function startHandOver(deps: HandOverDeps): HandOver {
         part.ids.add(bodies[nth]!.id);
       }
     }
-    await record(now);
-    for (const [chat, part] of later) lineUp(chat, part);
-    await inbox.done(bodies.map(({ id }) => id).filter((id) => !underWay.has(id)));
-  }
-
-  function lineUp(chat: string, { told, ids }: Part): void {
-    for (const id of ids) underWay.set(id, (underWay.get(id) ?? 0) + 1);
-    const line = (lines.get(chat) ?? Promise.resolve()).then(() => record(told)).then(() => leave(ids));
-    lines.set(chat, line);
-    line
-      // Who stops leaves the bodies in the inbox, for the next session.
-      .catch(() => undefined)
-      .finally(() => {
-        if (lines.get(chat) === line) lines.delete(chat);
-        wake.resolve();
-      });
-  }
-
-  /** These bodies wait for one chat less. */
-  async function leave(ids: Iterable<string>): Promise<void> {
-    for (const id of ids) underWay.set(id, underWay.get(id)! - 1);
-    const done = [...ids].filter((id) => underWay.get(id) === 0);
-    if (done.length === 0) return;
-    await untilDone([() => inbox.done(done)]);
-    for (const id of done) underWay.delete(id);
-  }
-
-  function record(told: readonly Told[]): Promise<void> {
-    return untilDone(jobsOf(sink, told));
-  }
-
-  /** Rejects only when it is stopped. */
-  async function untilDone(all: readonly (() => Promise<void>)[]): Promise<void> {
-    let jobs = all;
-    for (let retryMs = FIRST_RETRY_MS; jobs.length > 0; retryMs = Math.min(retryMs * 2, LAST_RETRY_MS)) {
-      const results = await Promise.allSettled(jobs.map((job) => job()));
-      jobs = jobs.filter((_, nth) => results[nth]!.status === 'rejected');
-      if (jobs.length === 0) return;
-      const failure = results.find((result) => result.status === 'rejected');
-      log.warn({ err: failure?.reason, instance_id: instanceId }, 'recording webhooks failed, trying again');
-      await delay(retryMs, undefined, { signal });
-    }
+    await untilDone(deps, jobsOf(deps.sink, now), signal);
+    for (const [chat, part] of later) lines.add(chat, part);
+    const waiting = lines.waiting();
+    await inbox.done(bodies.map(({ id }) => id).filter((id) => !waiting.includes(id)));
   }
 
   const running = run();
@@ -148,6 +100,54 @@ export function startHandOver(deps: HandOverDeps): HandOver {
       wake.resolve();
       stopLooking();
       await running;
+      await lines.ended();
+    },
+  };
+}
+
+/** The lines of chats in which a message waits for its media. */
+interface Lines {
+  has(chat: string): boolean;
+  /** Behind what is in the chat's line. */
+  add(chat: string, part: Part): void;
+  /** Bodies of which a part is in a line. */
+  waiting(): string[];
+  /** Resolves when all lines have ended. */
+  ended(): Promise<void>;
+}
+
+function createLines(
+  deps: HandOverDeps,
+  { signal, onEnd }: { signal: AbortSignal; onEnd: () => void },
+): Lines {
+  const lines = new Map<string, Promise<void>>();
+  /** In how many lines a body has a part. */
+  const partsOf = new Map<string, number>();
+
+  async function record({ told, ids }: Part): Promise<void> {
+    await untilDone(deps, jobsOf(deps.sink, told), signal);
+    for (const id of ids) partsOf.set(id, partsOf.get(id)! - 1);
+    const whole = [...ids].filter((id) => partsOf.get(id) === 0);
+    if (whole.length > 0) await untilDone(deps, [() => deps.inbox.done(whole)], signal);
+    for (const id of whole) partsOf.delete(id);
+  }
+
+  return {
+    has: (chat) => lines.has(chat),
+    add(chat, part) {
+      for (const id of part.ids) partsOf.set(id, (partsOf.get(id) ?? 0) + 1);
+      const line = (lines.get(chat) ?? Promise.resolve()).then(() => record(part));
+      lines.set(chat, line);
+      line
+        // Who stops leaves the bodies in the inbox, for the next session.
+        .catch(() => undefined)
+        .finally(() => {
+          if (lines.get(chat) === line) lines.delete(chat);
+          onEnd();
+        });
+    },
+    waiting: () => [...partsOf.keys()],
+    async ended() {
       await Promise.allSettled(lines.values());
     },
   };
@@ -162,6 +162,36 @@ function chatOf(told: Told): string | null {
 
 function isSlow(told: Told): boolean {
   return told.kind === 'message' && told.message.media !== undefined;
+}
+
+/** Does all jobs, again and again those that fail. Rejects only when it is stopped. */
+async function untilDone(
+  { log, instanceId }: HandOverDeps,
+  all: readonly (() => Promise<void>)[],
+  signal: AbortSignal,
+): Promise<void> {
+  let jobs = all;
+  for (let retryMs = FIRST_RETRY_MS; jobs.length > 0; retryMs = Math.min(retryMs * 2, LAST_RETRY_MS)) {
+    const results = await Promise.allSettled(jobs.map((job) => job()));
+    jobs = jobs.filter((_, nth) => results[nth]!.status === 'rejected');
+    if (jobs.length === 0) return;
+    const failure = results.find((result) => result.status === 'rejected');
+    log.warn({ err: failure?.reason, instance_id: instanceId }, 'recording webhooks failed, trying again');
+    await delay(retryMs, undefined, { signal });
+  }
+}
+
+async function readAll(deps: HandOverDeps, bodies: readonly PostedBody[]): Promise<Reading[]> {
+  const readings: Reading[] = [];
+  for (const { body } of bodies) {
+    readings.push(readCarefully(deps, body));
+    // Others have their turn between large ones.
+    await nextTurn();
+  }
+  const passedOver = readings.reduce((sum, reading) => sum + reading.passedOver, 0);
+  if (passedOver > 0)
+    deps.log.warn({ passed_over: passedOver, instance_id: deps.instanceId }, 'passed over parts of webhooks');
+  return readings;
 }
 
 /** Whatever one body does, what follows goes on. */
