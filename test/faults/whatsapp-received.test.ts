@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { randomInt } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { waitFor } from '../support/process.ts';
@@ -17,6 +17,9 @@ const INSTANCES = 4;
 /** Messages that are written at once, at most. */
 const BURST_MAX = 24;
 const PAUSE_MS = 60;
+/** One of so many messages is a picture, which waits for its download with its chat. */
+const PICTURE_EACH = 20;
+const PICTURE = randomBytes(20_000);
 /** So many messages of an instance may wait: they are there to be hurt, not to pile up. */
 const WAITING_MAX = 60;
 const LAST_MS = 180_000;
@@ -61,7 +64,12 @@ test(`${KILLS} kills of workers, connections, the database and leases while What
   );
   assert.deepEqual(asked, [], 'each could be opened when it came');
   assert.deepEqual(network.problems, []);
+  const pictures = await system.db.query<{ stored: number; without: number }>(
+    `SELECT count(media_id)::integer AS stored, count(*)::integer - count(media_id)::integer AS without
+     FROM messages WHERE type = 'image'`,
+  );
   t.diagnostic(`${total} received: 0 lost, 0 doubled; ${JSON.stringify([...kinds])}`);
+  t.diagnostic(`pictures: ${JSON.stringify(pictures.rows[0])}`);
 });
 
 /** Bursts of two friends, of a group, and of somebody new, in turn. */
@@ -78,8 +86,13 @@ async function writeAll(
     const from = stranger ?? friends[at % 2]!;
     const chat = at % 4 === 2 ? group : phone;
     const burst = randomInt(1, BURST_MAX + 1);
-    for (let count = 0; count < burst; count += 1)
-      written.set(from.text(chat, `${nth}.${at}.${count}`), chat === group ? group : from.jid);
+    for (let count = 0; count < burst; count += 1) {
+      const id =
+        randomInt(PICTURE_EACH) === 0
+          ? from.file(chat, 'image', PICTURE, { mimetype: 'image/png' })
+          : from.text(chat, `${nth}.${at}.${count}`);
+      written.set(id, chat === group ? group : from.jid);
+    }
     await delay(randomInt(PAUSE_MS));
     while (messagesWaiting(phone.device) > WAITING_MAX && !signal.aborted) await delay(PAUSE_MS);
   }

@@ -1,7 +1,8 @@
 import { ApiError } from '@posthorn/contract/api-error.ts';
+import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import type { InstanceSettings } from '@posthorn/core/instances/settings.ts';
 import { type InboundMediaStore, MediaUnusable } from '@posthorn/core/media/media-port.ts';
-import { type NetworkSession, SendRefused } from '@posthorn/core/network/driver.ts';
+import { type NetworkSession, SendRefused, SendUnavailable } from '@posthorn/core/network/driver.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { isStorageTrouble } from '@posthorn/core/platform/storage/storage.ts';
 import { type Care, LocalFailure } from './bounded-tries.ts';
@@ -9,6 +10,8 @@ import type { SanitizedMessage } from './sanitize.ts';
 
 /** Messages wait this long for a failing storage; then they are reported without their media. */
 const STORAGE_PATIENCE_MS = 10 * 60_000;
+/** A message waits this long for a network that cannot be reached; what follows in its chat waits with it. */
+const NETWORK_PATIENCE_MS = 60_000;
 
 /** A received message and the result of storing its media. */
 export interface StoredInbound {
@@ -34,6 +37,8 @@ export function createInboundStorer(
 ): (message: SanitizedMessage, care: Care) => Promise<StoredInbound> {
   /** When our storage began to fail, on the monotonic clock. */
   let storageFailsSinceMs: number | null = null;
+  /** By message, when the network first could not be reached for its media. */
+  const networkFailsSinceMs = new Map<string, number>();
 
   /** No id if the media is not to be stored or cannot be: the message is reported without it. */
   async function keep(message: SanitizedMessage, care: Care): Promise<Kept> {
@@ -48,14 +53,28 @@ export function createInboundStorer(
       const open = () => session.download(media);
       const kept = await deps.inboundMedia.store(scope, { key, remoteJid, mimeType, fileName, open });
       storageFailsSinceMs = null;
+      networkFailsSinceMs.delete(key);
       return kept;
     } catch (err) {
+      // Everybody waits for a status: it has the tries of every item.
+      if (err instanceof SendUnavailable && remoteJid !== STATUS_BROADCAST)
+        return { missing: afterNetworkFailure(key, err) };
       if (isOurTrouble(err)) storageFailsSinceMs ??= performance.now();
       const missing = missingBecause(err, performance.now() - (storageFailsSinceMs ?? 0));
       if (missing === null) throw err;
       deps.log.debug({ err, instance_id: scope.instanceId }, 'storing received media failed');
       return { missing };
     }
+  }
+
+  /** Why there is no media; throws while it may still come. */
+  function afterNetworkFailure(key: string, cause: SendUnavailable): string {
+    const since = networkFailsSinceMs.get(key) ?? performance.now();
+    networkFailsSinceMs.set(key, since);
+    if (performance.now() - since < NETWORK_PATIENCE_MS)
+      throw new LocalFailure('received media could not be fetched', { cause });
+    networkFailsSinceMs.delete(key);
+    return 'media_unavailable';
   }
 
   return async (message, care) => {

@@ -120,6 +120,9 @@ async function readText(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
+/** Refusals that pass by themselves. */
+const LATER: ReadonlySet<number> = new Set([408, 425, 429]);
+
 /**
  * Opens received media. Throws SendRefused `media_expired` if the network has forgotten it, or
  * SendUnavailable. Altered data fails at the end of the stream.
@@ -129,7 +132,8 @@ export async function downloadMedia(deps: TransferDeps, ref: MediaRef): Promise<
   const response = await get(deps, `https://${hosts[0]!.hostname}${ref.directPath}`);
   const status = response.statusCode ?? 0;
   if (status !== 200) response.resume();
-  if (status === 404 || status === 410) throw new SendRefused('media_expired');
+  // Of a path that is not signed as it must be: 403.
+  if (status >= 400 && status < 500 && !LATER.has(status)) throw new SendRefused('media_expired');
   if (status !== 200) throw new SendUnavailable(`the media server of the network answered ${status}`);
   const decryptor = createDecryptor(Buffer.from(ref.mediaKey, 'base64'), ref.use, ref.fileSha256);
   // Errors of either stream reach the reader.

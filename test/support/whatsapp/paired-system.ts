@@ -1,6 +1,9 @@
 import './library-timers.ts';
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { useSystem } from '../../faults/use-system.ts';
 import { waitFor } from '../process.ts';
@@ -32,12 +35,18 @@ export async function useWhatsAppSystem(
   await ensureWhatsAppLibrary();
   const network = await startWhatsAppNetwork();
   t.after(() => network.close());
+  const folder = await mkdtemp(path.join(tmpdir(), 'posthorn-authority-'));
+  t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
+  const authority = path.join(folder, 'media.pem');
+  await writeFile(authority, network.ca);
   const system = await useSystem(t, {
     workers: 2,
     env: {
       NETWORK_DRIVERS: 'sandbox,whatsapp',
       WHATSAPP_URL: network.url,
       WHATSAPP_TEST_ROOT: network.trustedRoot.toString('base64'),
+      // The media servers are asked over TLS.
+      NODE_EXTRA_CA_CERTS: authority,
       NODE_OPTIONS: '--import ./test/support/whatsapp/trust-root.ts',
       PACING_MIN_MS: '0',
     },
