@@ -11,7 +11,7 @@ import { preferPhone } from './wire/jids.ts';
 export interface MessageLines {
   /** Resolves when the message is recorded, together with those that came at the same time. */
   take(message: LibraryMessage): Promise<void>;
-  /** As {@link Pump.stop}, for the lines beside the main one. */
+  /** As {@link Pump.stop}, for the lines beside the main one, which ends before. */
   stop(): Promise<void>;
 }
 
@@ -46,6 +46,7 @@ export function createMessageLines(
   const lines = new Map<string, Line>();
   /** Resolves when all that is in the main line is recorded, or the session has ended. */
   let before: Promise<unknown> = Promise.resolve();
+  let isStopped = false;
 
   function open(chat: string): Line {
     const pump = createPump(onFailure);
@@ -60,7 +61,8 @@ export function createMessageLines(
     async take(message) {
       const { remoteJid, remoteJidAlt } = message.key;
       const chat = preferPhone(remoteJid ?? '', remoteJidAlt);
-      const line = lines.get(chat) ?? (isSlow(message) && chat !== NEVER_ALONE ? open(chat) : null);
+      const isAlone = !isStopped && isSlow(message) && chat !== NEVER_ALONE;
+      const line = lines.get(chat) ?? (isAlone ? open(chat) : null);
       if (!line) {
         const taken = takeInMain(message);
         before = taken.catch(() => undefined);
@@ -75,6 +77,7 @@ export function createMessageLines(
       }
     },
     async stop() {
+      isStopped = true;
       await Promise.all([...lines.values()].map(({ pump }) => pump.stop()));
     },
   };

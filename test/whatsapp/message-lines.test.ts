@@ -94,7 +94,8 @@ describe('lines of received messages', () => {
     const first = lines.take(message(ANN, 'picture', true));
     await settled();
     const refused = assert.rejects(lines.take(message(ANN, 'behind it')));
-    const stopped = lines.stop();
+    const stopped = Promise.all([main.stop(), lines.stop()]);
+    await assert.rejects(lines.take(message(BOB, 'too late', true)));
     resolve();
     await Promise.all([first, refused, stopped]);
     assert.deepEqual(recorded, ['picture']);

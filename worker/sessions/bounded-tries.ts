@@ -44,7 +44,7 @@ export function createBoundedTries(
 ) {
   /** Items recorded or given up, of a batch that will be handed over again. */
   const settled = new Set<string>();
-  /** Tries that failed for a reason other than the item. */
+  /** Tries that failed for a reason other than the item, and could not be taken back. */
   const excused = new Map<string, number>();
   let toCount = scope.afterCrash ? COUNTED_AFTER_CRASH : 0;
 
@@ -76,7 +76,10 @@ export function createBoundedTries(
     try {
       await pipeline.record(items, 'whole');
     } catch (err) {
-      if (isOutage(err)) throw err;
+      if (isOutage(err)) {
+        if (counted) await excuse(items.map(pipeline.subjectOf));
+        throw err;
+      }
       deps.log.warn(
         { err, kind: pipeline.kind, items: items.length },
         'recording a batch of inbound items failed; recording them one by one',
@@ -90,6 +93,21 @@ export function createBoundedTries(
     return true;
   }
 
+  /**
+   * These were not to blame: their count starts again. In the database, or the next owner would find as many tries as there were
+   * failures of a storage, and drop what it has never tried.
+   */
+  async function excuse(subjects: readonly string[]): Promise<void> {
+    const isForgotten = await deps.tries.end(scope, subjects).then(
+      () => true,
+      () => false,
+    );
+    for (const subject of subjects) {
+      if (isForgotten) excused.delete(subject);
+      else excused.set(subject, (excused.get(subject) ?? 0) + 1);
+    }
+  }
+
   async function recordAlone<T>(pipeline: Pipeline<T>, item: T): Promise<void> {
     const subject = pipeline.subjectOf(item);
     const begun = (await deps.tries.begin(scope, [subject])).get(subject) ?? 1;
@@ -99,7 +117,7 @@ export function createBoundedTries(
       try {
         await pipeline.record([item], care);
       } catch (err) {
-        if (isOutage(err)) excused.set(subject, (excused.get(subject) ?? 0) + 1);
+        if (isOutage(err)) await excuse([subject]);
         else deps.log.warn({ err, kind: pipeline.kind, tries: nth }, 'recording an inbound item failed');
         throw err;
       }

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createLog } from '@posthorn/core/platform/process/log.ts';
+import type { WorkTries } from '@posthorn/core/sending/work-tries.ts';
+import { type Care, createBoundedTries, LocalFailure } from '@posthorn/worker/sessions/bounded-tries.ts';
+
+const log = createLog({ level: 'silent', role: 'test' });
+
+/** What the database counts, which one owner leaves to the next. */
+function createCounts(): WorkTries & { counts: Map<string, number> } {
+  const counts = new Map<string, number>();
+  return {
+    counts,
+    async begin(_, subjects) {
+      for (const subject of subjects) counts.set(subject, (counts.get(subject) ?? 0) + 1);
+      return new Map(subjects.map((subject) => [subject, counts.get(subject)!]));
+    },
+    open: async (_, subjects) => new Set(subjects.filter((subject) => counts.has(subject))),
+    async end(_, subjects) {
+      for (const subject of subjects) counts.delete(subject);
+    },
+  };
+}
+
+/** Items that end as `record` says, through the tries of one owner. */
+function ownerOf(tries: WorkTries, record: (item: string, care: Care) => void) {
+  const bounded = createBoundedTries({ tries, log }, { companyId: 1, instanceId: 'x', afterCrash: true });
+  const pipeline = {
+    kind: 'message',
+    subjectOf: (item: string) => item,
+    async record(items: readonly string[], care: Care) {
+      for (const item of items) record(item, care);
+    },
+  };
+  return (items: readonly string[]) => bounded.record(pipeline, items);
+}
+
+test('what waited for a storage under one owner is recorded whole by the next, however often it was tried', async () => {
+  const tries = createCounts();
+  const waiting = ownerOf(tries, () => {
+    throw new LocalFailure('the storage is away');
+  });
+  for (let count = 0; count < 20; count += 1) await assert.rejects(waiting(['picture']), LocalFailure);
+  const recorded: [string, Care][] = [];
+  await ownerOf(tries, (item, care) => recorded.push([item, care]))(['picture']);
+  assert.deepEqual(recorded, [['picture', 'whole']]);
+  assert.equal(tries.counts.size, 0);
+});
