@@ -44,8 +44,7 @@ export function createBoundedTries(
 ) {
   /** Items recorded or given up, of a batch that will be handed over again. */
   const settled = new Set<string>();
-  /** Tries that failed for a reason other than the item, and could not be taken back. */
-  const excused = new Map<string, number>();
+  const excuses = createExcuses(deps.tries, scope);
   let toCount = scope.afterCrash ? COUNTED_AFTER_CRASH : 0;
 
   async function record<T>(pipeline: Pipeline<T>, items: readonly T[]): Promise<void> {
@@ -77,7 +76,7 @@ export function createBoundedTries(
       await pipeline.record(items, 'whole');
     } catch (err) {
       if (isOutage(err)) {
-        if (counted) await excuse(items.map(pipeline.subjectOf));
+        if (counted) await excuses.note(items.map(pipeline.subjectOf));
         throw err;
       }
       deps.log.warn(
@@ -93,31 +92,16 @@ export function createBoundedTries(
     return true;
   }
 
-  /**
-   * These were not to blame: their count starts again. In the database, or the next owner would find as many tries as there were
-   * failures of a storage, and drop what it has never tried.
-   */
-  async function excuse(subjects: readonly string[]): Promise<void> {
-    const isForgotten = await deps.tries.end(scope, subjects).then(
-      () => true,
-      () => false,
-    );
-    for (const subject of subjects) {
-      if (isForgotten) excused.delete(subject);
-      else excused.set(subject, (excused.get(subject) ?? 0) + 1);
-    }
-  }
-
   async function recordAlone<T>(pipeline: Pipeline<T>, item: T): Promise<void> {
     const subject = pipeline.subjectOf(item);
     const begun = (await deps.tries.begin(scope, [subject])).get(subject) ?? 1;
-    const nth = begun - (excused.get(subject) ?? 0);
+    const nth = begun - excuses.of(subject);
     const care = LADDER[nth - 1];
     if (care) {
       try {
         await pipeline.record([item], care);
       } catch (err) {
-        if (isOutage(err)) await excuse([subject]);
+        if (isOutage(err)) await excuses.note([subject]);
         else deps.log.warn({ err, kind: pipeline.kind, tries: nth }, 'recording an inbound item failed');
         throw err;
       }
@@ -125,12 +109,35 @@ export function createBoundedTries(
       deps.log.error({ kind: pipeline.kind, subject, tries: nth }, 'gave up recording an inbound item');
     }
     settled.add(subject);
-    excused.delete(subject);
+    excuses.forget(subject);
     if (toCount > 0) toCount -= 1;
     await deps.tries.end(scope, [subject]);
   }
 
   return { record };
+}
+
+/**
+ * Items that were not to blame for a try: their count starts again. In the database, or the next owner would find as many tries
+ * as there were failures of a storage, and drop what it has never tried.
+ */
+function createExcuses(tries: WorkTries, scope: TriesScope) {
+  /** Tries that could not be taken back in the database. */
+  const left = new Map<string, number>();
+  return {
+    of: (subject: string) => left.get(subject) ?? 0,
+    forget: (subject: string) => left.delete(subject),
+    async note(subjects: readonly string[]): Promise<void> {
+      const isForgotten = await tries.end(scope, subjects).then(
+        () => true,
+        () => false,
+      );
+      for (const subject of subjects) {
+        if (isForgotten) left.delete(subject);
+        else left.set(subject, (left.get(subject) ?? 0) + 1);
+      }
+    },
+  };
 }
 
 function isOutage(err: unknown): boolean {
