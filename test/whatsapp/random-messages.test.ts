@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
@@ -16,6 +17,8 @@ import { randomMessage, schemaOf } from '../support/whatsapp/random-messages.ts'
 const SEED = Number(process.env.POSTHORN_SEED ?? Date.now() % 2 ** 32);
 const ROUNDS = sized(20, 60, 600);
 const MESSAGES = 20;
+/** Pictures that cannot be had, of somebody who does not answer when asked for them again. */
+const GONE = 12;
 /** What a message brings behind so many may wait for the hostile ones, which are asked for five times. */
 const ARRIVES_MS = 30_000;
 
@@ -54,6 +57,9 @@ test(`${ROUNDS * MESSAGES} messages of random fields from a stranger and from th
       [2, named('Conversation', writeFields(conversation))],
     ]);
   };
+  const sleeper = network.phone('5511977770003');
+  sleeper.goOffline();
+  for (let count = 0; count < GONE; count += 1) sleeper.send(own!, goneMedia(), { type: 'media' });
   for (let round = 0; round < ROUNDS; round += 1) {
     for (let count = 0; count < MESSAGES; count += 1) {
       const message = raw(randomMessage(schema, random, { ids, jids }));
@@ -85,6 +91,22 @@ test(`${ROUNDS * MESSAGES} messages of random fields from a stranger and from th
   assert.equal((await call('GET', `/${id}`)).body.state, 'CONNECTED');
   t.diagnostic(`${found.length} messages were stored of ${ids.length - 1 + written.length}`);
 });
+
+function goneMedia(): WireMessage {
+  const hash = () => randomBytes(32);
+  const [mediaKey, fileSha256, fileEncSha256] = [hash(), hash(), hash()];
+  const directPath = `/v/${mediaKey.toString('hex')}`;
+  return {
+    imageMessage: {
+      directPath,
+      mediaKey,
+      fileSha256,
+      fileEncSha256,
+      fileLength: 1_000,
+      mimetype: 'image/png',
+    },
+  };
+}
 
 /** What a phone sends to its own devices to tell them a history. */
 function historyOf(history: Buffer): WireMessage {
