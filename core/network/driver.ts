@@ -178,7 +178,10 @@ export interface SessionSink {
   /** The network has limited what the account may do, in a stable snake_case word, or no longer does. */
   restricted(restriction: string | null): void;
   receipts(receipts: readonly NetworkReceipt[]): Promise<void>;
-  /** Statuses too: their `chat` is `status@broadcast`. And what the account sent on its other devices (`fromMe`). */
+  /**
+   * Statuses too: their `chat` is `status@broadcast`. And what the account sent on its other devices (`fromMe`). What is of one chat
+   * comes one call after the other; calls for several chats may be open at a time.
+   */
   inbound(messages: readonly InboundMessage[]): Promise<void>;
   /** What happened to messages that are there. In order with `inbound`: never called at the same time. */
   changes(changes: readonly NetworkChange[]): Promise<void>;

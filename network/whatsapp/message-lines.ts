@@ -1,7 +1,6 @@
 /**
- * Lines of received messages. Those of a chat are recorded in their order, one line for all chats; but a message whose
- * media must be downloaded first, and what follows it in its chat, has a line of its own, so that nobody else waits for
- * a download.
+ * Received messages are recorded in one line, in the order of their arrival. A message whose media must be downloaded
+ * first leaves that line, and what follows it in its chat joins it: nobody else waits for the download.
  */
 import type { LibraryMessage } from './library-types.ts';
 import { createPump, type Pump } from './pump.ts';

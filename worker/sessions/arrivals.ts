@@ -15,7 +15,8 @@ import { recordStatusFacts, type StatusFact } from '@posthorn/core/status/record
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
 import { type Care, createBoundedTries, type Pipeline } from './bounded-tries.ts';
 import { createEarlyReceipts, type EarlyReceipts } from './early-receipts.ts';
-import { inTurns, split } from './lists.ts';
+import { limitConcurrency } from './limit-concurrency.ts';
+import { split } from './lists.ts';
 import { recordFacts } from './record-facts.ts';
 import { recordHistory } from './record-history.ts';
 import { sanitizeChange, sanitizeMessage, sanitizeReceipt } from './sanitize.ts';
@@ -53,7 +54,7 @@ export function createArrivals(deps: ArrivalsDeps, scope: ArrivalsScope): Arriva
   /** The driver's calls for one chat come one at a time; facts learnt from API answers arrive between them. */
   const order = createStepChain(() => undefined);
   const store = createInboundStorer(deps, scope);
-  const download = inTurns(DOWNLOADS);
+  const download = limitConcurrency(DOWNLOADS);
   const context: ArrivalsPipeline = {
     deps,
     scope,
