@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { waitFor } from '../support/process.ts';
 import { type AccountServer, startAccountServer } from './support/account-server.ts';
 import { refused } from './support/api-client.ts';
 import { codeIn, linkTokenIn } from './support/mailbox.ts';
@@ -52,6 +53,14 @@ describe('GET /v1/audit', () => {
     await api('POST', '/v1/auth/reset-password', { body: { token: link, password: owner.password } });
     for (let i = 0; i < 5; i++)
       await api('POST', '/v1/auth/login', { body: { email: next, password: 'no' } });
+    // It is recorded after the answer, so that the time of the answer does not tell who has an account.
+    await waitFor(async () => {
+      const { rows } = await server.db.query(
+        `SELECT FROM audit_log WHERE user_id = $1 AND action = 'session.locked'`,
+        [owner.userId],
+      );
+      return rows.length > 0;
+    });
     server.clock.advance(15 * 60_000);
     jwt = (await logIn(server, next)).body.token;
     await call('POST', '/v1/auth/logout');
@@ -107,7 +116,7 @@ describe('GET /v1/audit', () => {
     assert.equal(more.length, 0);
     assert.deepEqual([entry!.user_id, entry!.trace_id], [person.userId, trace]);
     await fail(person.email);
-    assert.equal((await failed()).length, 2);
+    await waitFor(async () => (await failed()).length === 2);
     const before = await server.db.query('SELECT count(*) AS n FROM audit_log');
     await fail(newEmail());
     const after = await server.db.query('SELECT count(*) AS n FROM audit_log');
