@@ -6,6 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { useAuth } from '../api/api-context.ts';
 import { textOf } from '../api/api-error.tsx';
 import { chooseLanguage, LANGUAGES, type Language } from '../i18n/start.ts';
+import { usePlayground } from '../pages/playground/use-playground.ts';
 import { PlaygroundItem } from './playground-item.tsx';
 
 const THEMES = ['auto', 'light', 'dark'] as const;
@@ -17,6 +18,8 @@ export function PersonMenu({ user }: { user: Session }) {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const [opened, setOpened] = useState(false);
   const leaving = useMutation({ mutationFn: auth.signOut });
+  // Asked before the menu is open: an entry that comes later would move the others away from the pointer.
+  const { data: playground } = usePlayground();
   return (
     <Menu position="bottom-end" width={240} closeOnItemClick={false} opened={opened} onChange={setOpened}>
       <Menu.Target>
@@ -54,7 +57,7 @@ export function PersonMenu({ user }: { user: Session }) {
           ))}
         </Menu.RadioGroup>
         <Menu.Divider />
-        <PlaygroundItem onOpen={() => setOpened(false)} />
+        {playground?.enabled && <PlaygroundItem onOpen={() => setOpened(false)} />}
         <Menu.Item component="a" href={`${auth.baseUrl}/docs`} target="_blank" rel="noreferrer">
           {t('common.navigation.reference')}
         </Menu.Item>
