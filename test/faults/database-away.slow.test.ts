@@ -54,7 +54,10 @@ const WAYS: Record<string, (t: TestContext, postgres: PostgresServer) => Promise
         await admin.close();
         const pidFile = path.join(postgres.dir, 'data', 'postmaster.pid');
         await waitFor(() => !existsSync(pidFile), 120_000, { what: 'PostgreSQL has ended for want of room' });
-        assert.match(readFileSync(path.join(postgres.dir, 'log'), 'utf8'), /PANIC: .*No space left on device/);
+        assert.match(
+          readFileSync(path.join(postgres.dir, 'log'), 'utf8'),
+          /PANIC: .*No space left on device/,
+        );
       },
       async comeBack() {
         disk.free();
