@@ -93,9 +93,11 @@ async function findUnread(
   const lids = await readLidsOf(deps.db, instanceId, chatJid);
   const found = await deps.db.query<{ unread: number; ids: string[] }>(
     `SELECT c.unread_count AS unread, ARRAY (
-       SELECT network_id FROM messages
-       WHERE instance_id = $1 AND chat_jid = ANY ($3) AND direction = 'inbound' AND type NOT IN ('reaction', 'poll_vote')
-       ORDER BY id DESC LIMIT least(c.unread_count, $4)) AS ids
+       SELECT received.network_id FROM unnest($3::text[]) AS own (jid) CROSS JOIN LATERAL (
+         SELECT id, network_id FROM messages
+         WHERE instance_id = $1 AND chat_jid = own.jid AND direction = 'inbound' AND type NOT IN ('reaction', 'poll_vote')
+         ORDER BY id DESC LIMIT least(c.unread_count, $4)) AS received
+       ORDER BY received.id DESC LIMIT least(c.unread_count, $4)) AS ids
      FROM chats c WHERE c.instance_id = $1 AND c.chat_jid = $2`,
     [instanceId, chatJid, [chatJid, ...lids], TOLD_READ_MAX],
   );

@@ -1,4 +1,5 @@
 import type { Db } from '../platform/database/db.ts';
+import { ownedSql } from '../platform/database/paging.ts';
 import { type Lease, underLease } from './lock-leases.ts';
 
 /** See the port of the networks, which this implements (`core/network/driver.ts`). */
@@ -22,8 +23,9 @@ export function createInbox(db: Db, { instanceId, lease }: { instanceId: string;
           name: 'network-inbox-next',
           text: `SELECT id::text, body FROM (
                    SELECT id, body, sum(length(body)) OVER (ORDER BY id) - length(body) AS before
-                   FROM (SELECT id, body FROM network_inbox WHERE instance_id = $1 AND id <> ALL ($4::bigint[])
-                         ORDER BY id LIMIT $2) AS oldest
+                   FROM (SELECT id, body FROM network_inbox
+                         WHERE ${ownedSql('instance_id', '$1')} AND id <> ALL ($4::bigint[])
+                         ORDER BY instance_id, id LIMIT $2) AS oldest
                  ) AS waiting WHERE before < $3 ORDER BY waiting.id`,
           values: [instanceId, limit, ROUND_MAX_BYTES, except],
         }),

@@ -214,12 +214,15 @@ LEFT JOIN companies c ON c.id = m.company_id`,
 const NO_WORK =
   'NOT EXISTS (SELECT FROM outbox o WHERE o.instance_id = m.instance_id AND o.message_id = m.id)';
 
+/** The range of ids is spelled as in `ownedSql`, for the same reason. */
 const PAGE = {
   name: 'archive-page',
   text: `
 WITH RECURSIVE past AS MATERIALIZED (
   SELECT array_agg(id ORDER BY id) AS ids FROM (
-    SELECT id FROM messages m WHERE instance_id = $1 AND id < $2 AND id > $3 AND ${NO_WORK} ORDER BY id LIMIT $4
+    SELECT id FROM messages m
+    WHERE (instance_id, id) > ($1, $3) AND (instance_id, id) < ($1, $2) AND ${NO_WORK}
+    ORDER BY instance_id, id LIMIT $4
   ) AS page
 ), ${fittingSql({ table: 'messages', column: 'content', ids: '(SELECT ids FROM past)', maxBytes: '$5::bigint' })}
 SELECT m.*, m.xmin::text AS version, f.bytes FROM fitting f JOIN messages m ON m.id = f.id ORDER BY f.nth`,

@@ -7,7 +7,7 @@ import type { Principal } from '../access/principal.ts';
 import { readLidsOf } from '../lids/read-phones.ts';
 import type { Db, Sql } from '../platform/database/db.ts';
 import { oneRow } from '../platform/database/one-row.ts';
-import { fittingSql } from '../platform/database/paging.ts';
+import { fittingSql, ownedSql } from '../platform/database/paging.ts';
 import { type MessageRow, viewMessages } from './find-message.ts';
 
 export interface MessageFilter {
@@ -118,14 +118,15 @@ FROM fitting f JOIN messages m ON m.id = f.id ORDER BY f.nth`,
 };
 
 /** Without a position in an `OR`: a prepared statement would then pass over everything before it, one by one. */
-function listSql(position: '' | 'AND id < $8' | 'AND id > $8', order: 'ASC' | 'DESC'): string {
+function listSql(order: 'ASC' | 'DESC', is?: '<' | '>'): string {
+  const inOrder = `ORDER BY instance_id ${order}, id ${order}`;
   return `
 WITH passed AS MATERIALIZED (
-  SELECT id, row_number() OVER (ORDER BY id ${order}) AS nth,
+  SELECT id, row_number() OVER (${inOrder}) AS nth,
          ($3::text[] IS NULL OR chat_jid = ANY ($3)) AND ($4::text IS NULL OR direction = $4)
          AND ($5::text IS NULL OR status = $5) AND ($6::text IS NULL OR type = $6) AS fits
-  FROM messages WHERE instance_id = $1 ${position}
-  ORDER BY id ${order} LIMIT $2
+  FROM messages WHERE ${ownedSql('instance_id', '$1', is && { is, than: '$8' })}
+  ${inOrder} LIMIT $2
 ), fitting AS (
   SELECT id, nth FROM passed WHERE fits ORDER BY nth LIMIT $7
 )
@@ -134,6 +135,6 @@ SELECT (SELECT count(*)::integer FROM passed) AS scanned,
        (SELECT array_agg(id ORDER BY nth) FROM fitting) AS ids`;
 }
 
-const LIST_NEWEST = { name: 'messages-list-newest', text: listSql('', 'DESC') };
-const LIST_BEFORE = { name: 'messages-list-before', text: listSql('AND id < $8', 'DESC') };
-const LIST_AFTER = { name: 'messages-list-after', text: listSql('AND id > $8', 'ASC') };
+const LIST_NEWEST = { name: 'messages-list-newest', text: listSql('DESC') };
+const LIST_BEFORE = { name: 'messages-list-before', text: listSql('DESC', '<') };
+const LIST_AFTER = { name: 'messages-list-after', text: listSql('ASC', '>') };

@@ -1,5 +1,6 @@
 import { WEBHOOK_PAYLOAD_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
 import type { Db } from '../platform/database/db.ts';
+import { ownedSql } from '../platform/database/paging.ts';
 import { DAY_MS } from '../platform/durations.ts';
 import { firstIdAt } from '../platform/ids.ts';
 import { PLAYGROUND_INSTANCE_ID } from './shared-instance.ts';
@@ -15,7 +16,8 @@ export async function removePlaygroundMessages(db: Db, now: Date): Promise<void>
   for (;;) {
     const gone = await db.query(
       `DELETE FROM messages WHERE id IN (
-         SELECT id FROM messages WHERE instance_id = $1 AND id < $2 ORDER BY id LIMIT ${BATCH}
+         SELECT id FROM messages WHERE ${ownedSql('instance_id', '$1', { is: '<', than: '$2' })}
+         ORDER BY instance_id, id LIMIT ${BATCH}
        )`,
       [PLAYGROUND_INSTANCE_ID, firstIdAt(before)],
     );

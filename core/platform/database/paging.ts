@@ -20,6 +20,17 @@ export function cutPage<Row>(
 }
 
 /**
+ * SQL condition for the rows of one owner from a position of their ids, to be read by an index `(column, id)`: order by `column, id`
+ * as well. It says `column = owner` as a range on purpose. With an equality the order is that of the ids alone, and PostgreSQL may walk the primary key
+ * instead: of an owner who has been quiet for long it then passes over all that others have written since.
+ */
+export function ownedSql(column: string, owner: string, position?: { is: '<' | '>'; than: string }): string {
+  if (!position) return `${column} BETWEEN ${owner} AND ${owner}`;
+  const { is, than } = position;
+  return `(${column}, id) ${is} (${owner}, ${than}) AND ${column} ${is === '<' ? '>=' : '<='} ${owner}`;
+}
+
+/**
  * Whether a row of a page in its order fits into LIST_PAGE_MAX_BYTES together with those before it; the first one does at any
  * rate, so that a list goes on (LIM-10). `bytes` is to be cheap: the length of a text is known without reading it, that of a
  * jsonb is not.
