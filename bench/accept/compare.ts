@@ -1,9 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { seedInstance } from '@posthorn/test/support/seed.ts';
 import { type BenchDatabases, type BenchServer, startMessaging, startReference } from '../servers.ts';
 import { fillChats } from './fill-chats.ts';
-import { fillMessages } from './fill-messages.ts';
+import { fillMessages, fillQuiet } from './fill-messages.ts';
+import { compareLists, type ListTimes } from './list-pages.ts';
 import { type Compared, compareAccepts } from './rounds.ts';
 import { uploadImages } from './upload-images.ts';
 
@@ -31,26 +33,37 @@ export async function compareWithReferences(
   );
 }
 
-/** Accept into a database with `rows` messages, compared with an empty one. */
+/** Accept into a database with `rows` messages, and reads of it, compared with one that began empty. */
 export async function compareFullWithEmpty(
   databases: BenchDatabases,
   options: RoundOptions & { rows: number },
-): Promise<Compared> {
-  const fullUrl = await databases.create('bench_full', 'posthorn');
-  const emptyUrl = await databases.create('bench_empty', 'posthorn');
-  const full = databases.open(fullUrl);
+): Promise<{ accepts: Compared; lists: ListTimes[] }> {
+  const quietIds: string[] = [];
+  const start = async (name: string, rows: number, quietRows: number) => {
+    const url = await databases.create(`bench_${name}`, 'posthorn');
+    const db = databases.open(url);
+    const server = await startMessaging(db, url, { label: name === 'full' ? `${rows} rows` : name });
+    const found = await db.query<{ company_id: number }>('SELECT company_id FROM instances LIMIT 1');
+    const companyId = found.rows[0]?.company_id ?? 0;
+    const quietId = await seedInstance(db, companyId);
+    await fillQuiet(db, { companyId, instanceId: quietId, rows: quietRows });
+    if (rows > 0)
+      await fillMessages(db, { companyId, instanceIds: server.target.instanceIds, rows: rows - quietRows });
+    quietIds.push(quietId);
+    return server;
+  };
   return whileRunning(
-    [
-      async () => {
-        const server = await startMessaging(full, fullUrl, { label: `${options.rows} rows` });
-        const found = await full.query<{ company_id: number }>('SELECT company_id FROM instances LIMIT 1');
-        const companyId = found.rows[0]?.company_id ?? 0;
-        await fillMessages(full, { companyId, instanceIds: server.target.instanceIds, rows: options.rows });
-        return server;
-      },
-      () => startMessaging(databases.open(emptyUrl), emptyUrl, { label: 'empty' }),
-    ],
-    (servers) => compareAccepts(servers, options),
+    [() => start('full', options.rows, options.rows / 20), () => start('empty', 0, 10_000)],
+    async ([full, empty]) => ({
+      accepts: await compareAccepts([full!, empty!], options),
+      lists: await compareLists(
+        [
+          { server: full!, quietId: quietIds[0]! },
+          { server: empty!, quietId: quietIds[1]! },
+        ],
+        options,
+      ),
+    }),
   );
 }
 

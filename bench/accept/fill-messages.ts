@@ -25,6 +25,23 @@ export async function fillMessages(
   await db.query('CHECKPOINT');
 }
 
+/** Fills an instance that was used until the days of {@link fillMessages} began, and not since. */
+export async function fillQuiet(
+  db: Db,
+  options: { companyId: number; instanceId: string; rows: number },
+): Promise<void> {
+  const { companyId, instanceId, rows } = options;
+  await db.query(FILL_QUIET, [companyId, instanceId, rows, DAYS]);
+  await db.query('VACUUM (ANALYZE) messages');
+}
+
+const FILL_QUIET = `
+INSERT INTO messages (id, company_id, instance_id, direction, type, chat_jid, status, content, created_at)
+SELECT uuidv7(made - now()), $1, $2, 'outbound', 'text', '5531' || lpad((n / 50)::text, 9, '0') || '@s.whatsapp.net',
+       'read', jsonb_build_object('text', 'Your order ' || n || ' has left our warehouse.'), made
+FROM (SELECT n, now() - make_interval(days => $4::integer, secs => $3 - n) AS made
+      FROM generate_series(1, $3::integer) AS n) AS old`;
+
 const FILL_MESSAGES = `
 INSERT INTO messages (id, company_id, instance_id, direction, type, chat_jid, status, content, idempotency_key,
                       created_at, sent_at, delivered_at, read_at)

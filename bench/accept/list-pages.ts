@@ -16,9 +16,15 @@ export interface ListTimes {
   ratio: number;
 }
 
+/** A server, and an instance of it that was used before the others and not since. */
+interface Listed {
+  server: BenchServer;
+  quietId: string;
+}
+
 /** Compares what two servers take to read the instances that both were loaded with, round after round. */
 export async function compareLists(
-  [full, empty]: readonly [BenchServer, BenchServer],
+  [full, empty]: readonly [Listed, Listed],
   { rounds }: { rounds: number },
 ): Promise<ListTimes[]> {
   const readers = [await openReader(full), await openReader(empty)] as const;
@@ -42,7 +48,7 @@ export async function compareLists(
   }
 }
 
-async function openReader({ target }: BenchServer) {
+async function openReader({ server: { target }, quietId }: Listed) {
   const pool = new Pool(target.url, { connections: 1 });
   const get = async (path: string) => {
     const answer = await pool.request({ method: 'GET', path, headers: { 'x-api-key': target.apiKey } });
@@ -56,6 +62,14 @@ async function openReader({ target }: BenchServer) {
     { read: 'newest messages, outbound', paths: [] },
     { read: 'newest chats', paths: [] },
     { read: 'one message', paths: [] },
+    {
+      read: 'newest messages of a quiet instance',
+      paths: [`/v1/instances/${quietId}/messages?limit=${PAGE}`],
+    },
+    {
+      read: 'the same, outbound',
+      paths: [`/v1/instances/${quietId}/messages?limit=${PAGE}&direction=outbound`],
+    },
   ];
   for (const instanceId of target.instanceIds) {
     const instance = `/v1/instances/${instanceId}`;
