@@ -46,3 +46,39 @@ test('what waited for a storage under one owner is recorded whole by the next, h
   assert.deepEqual(recorded, [['picture', 'whole']]);
   assert.equal(tries.counts.size, 0);
 });
+
+test('an item that comes twice at once is tried once: the second one waits for the first', async () => {
+  const tries = createCounts();
+  const downloaded = Promise.withResolvers<void>();
+  const bounded = createBoundedTries({ tries, log }, { companyId: 1, instanceId: 'x', afterCrash: true });
+  const counted: (number | undefined)[] = [];
+  const pipeline = {
+    kind: 'message',
+    subjectOf: (item: string) => item,
+    async record() {
+      counted.push(tries.counts.get('picture'));
+      await downloaded.promise;
+    },
+  };
+  const both = [bounded.record(pipeline, ['picture']), bounded.record(pipeline, ['picture', 'text'])];
+  await new Promise(setImmediate);
+  assert.deepEqual(counted, [1]);
+  downloaded.resolve();
+  await Promise.all(both);
+  assert.deepEqual(counted, [1, 1]);
+  assert.equal(tries.counts.size, 0);
+});
+
+test('an item that comes twice at once is tried again when the first try failed', async () => {
+  const tries = createCounts();
+  let fails = true;
+  const record = ownerOf(tries, () => {
+    if (fails) throw new LocalFailure('the network is away');
+  });
+  const first = record(['picture']);
+  const second = record(['picture']);
+  await assert.rejects(first, LocalFailure);
+  fails = false;
+  await second;
+  assert.equal(tries.counts.size, 0);
+});

@@ -45,9 +45,29 @@ export function createBoundedTries(
   /** Items recorded or given up, of a batch that will be handed over again. */
   const settled = new Set<string>();
   const excuses = createExcuses(deps.tries, scope);
+  /** By item that is being recorded, what it belongs to. */
+  const underway = new Map<string, Promise<void>>();
   let toCount = scope.afterCrash ? COUNTED_AFTER_CRASH : 0;
 
+  /**
+   * An item may come twice at once: left over by the session before, and from the network again. The second one waits, or one
+   * crash would count as two tries of it.
+   */
   async function record<T>(pipeline: Pipeline<T>, items: readonly T[]): Promise<void> {
+    const subjects = items.map(pipeline.subjectOf);
+    for (;;) {
+      const others = subjects.flatMap((subject) => underway.get(subject) ?? []);
+      if (others.length === 0) break;
+      await Promise.allSettled(others);
+    }
+    const recording = recordNow(pipeline, items).finally(() => {
+      for (const subject of subjects) underway.delete(subject);
+    });
+    for (const subject of subjects) underway.set(subject, recording);
+    return recording;
+  }
+
+  async function recordNow<T>(pipeline: Pipeline<T>, items: readonly T[]): Promise<void> {
     if (items.length === 0) return;
     const fresh = items.filter((item) => !settled.has(pipeline.subjectOf(item)));
     if (
@@ -97,6 +117,11 @@ export function createBoundedTries(
     const begun = (await deps.tries.begin(scope, [subject])).get(subject) ?? 1;
     const nth = begun - excuses.of(subject);
     const care = LADDER[nth - 1];
+    if (care && care !== 'whole')
+      deps.log.warn(
+        { kind: pipeline.kind, subject, care, tries: nth },
+        'recording only a part of an inbound item',
+      );
     if (care) {
       try {
         await pipeline.record([item], care);
