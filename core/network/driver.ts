@@ -143,7 +143,7 @@ export interface NetworkSession {
     op: Op,
     args: NetworkActions[Op]['args'],
   ): Promise<NetworkActions[Op]['answer']>;
-  /** The bytes of media that was received. Throws SendRefused `media_expired`, or SendUnavailable. */
+  /** The bytes of media that was received. Throws SendRefused `media_expired`, SendUnavailable, or NotConnected. */
   download(media: InboundMedia): Promise<Readable>;
   /** Asks for an eight-character pairing code for `phone`, instead of the QR. Throws as `send` does. */
   requestPairingCode(phone: string): Promise<string>;
@@ -261,5 +261,13 @@ export class SendUnavailable extends Error {
   constructor(message = 'the network did not answer', options?: ErrorOptions) {
     super(message, options);
     this.name = 'SendUnavailable';
+  }
+}
+
+/** The session has no connection yet, or none any more: nothing was asked. */
+export class NotConnected extends SendUnavailable {
+  constructor() {
+    super('the session is not connected');
+    this.name = 'NotConnected';
   }
 }

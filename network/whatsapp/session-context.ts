@@ -2,8 +2,8 @@
 import type { Agent } from 'node:http';
 import {
   type NetworkReceipt,
+  NotConnected,
   type OpenRequest,
-  SendUnavailable,
   type SessionSink,
 } from '@posthorn/core/network/driver.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
@@ -102,10 +102,9 @@ export interface WhatsAppContext {
   told: PromiseWithResolvers<void>;
 }
 
-/** The connection of a logged-in session. Throws SendUnavailable without one. */
+/** The connection of a logged-in session. Throws NotConnected without one. */
 export function requireLive(session: WhatsAppContext): Connection {
-  if (session.phase !== 'live' || !session.connection)
-    throw new SendUnavailable('the session is not connected');
+  if (session.phase !== 'live' || !session.connection) throw new NotConnected();
   return session.connection;
 }
 

@@ -12,7 +12,6 @@ import { endingOf, readEnding } from './disconnects.ts';
 import { createFetchRoute } from './fetch-route.ts';
 import { createFrameGate } from './frame-gate.ts';
 import { createInbox, namesOf } from './inbox.ts';
-import type { Valve } from './intake.ts';
 import { createKeyStore, readCreds } from './keys.ts';
 import { loadLibrary } from './library.ts';
 import { passBuffer } from './library-events.ts';
@@ -33,6 +32,7 @@ import { keepCreds, pairingCode, unlink } from './session-pairing.ts';
 import { markRead } from './session-read.ts';
 import { forgetSent, messageFor, noteAsker } from './session-retries.ts';
 import { onAck, onRecorded, sendMessage } from './session-send.ts';
+import { valveOf } from './session-valve.ts';
 import { createSharedKeys } from './shared-keys.ts';
 import { createStanzas } from './stanzas.ts';
 import { endSyncs, syncOtherCollections } from './sync-collections.ts';
@@ -126,7 +126,7 @@ async function createContext(
   const session: WhatsAppContext = {
     ...{ deps, library, sink, creds, agent, isPaired, arrivals, receipts },
     request: { ...request, keys },
-    intake: deps.intake.open(valveOf(() => session.connection)),
+    intake: deps.intake.open(valveOf(() => session)),
     fetchRoute: createFetchRoute({ agent, proxy: request.proxy, ca: deps.ca }),
     connection: null,
     phase: 'opening',
@@ -148,19 +148,6 @@ async function createContext(
     told: Promise.withResolvers(),
   };
   return session;
-}
-
-/** The socket that is read now. The library listens for each answer under a name of its own. */
-function valveOf(connection: () => Connection | null): Valve {
-  const socket = () => connection()?.socket.ws;
-  return {
-    pause: () => socket()?.socket?.pause(),
-    resume: () => socket()?.socket?.resume(),
-    isAsking: () =>
-      socket()
-        ?.eventNames()
-        .some((name) => typeof name === 'string' && name.startsWith('TAG:')) === true,
-  };
 }
 
 function connect(session: WhatsAppContext): void {

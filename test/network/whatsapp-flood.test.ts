@@ -5,7 +5,13 @@ import { after, before, test } from 'node:test';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { createIntake, ITEM_BYTES, LIMITS } from '@posthorn/network/whatsapp/intake.ts';
 import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
-import { pairWhatsApp, startNetwork, until, type WhatsAppInstance } from './whatsapp-harness.ts';
+import {
+  pairWhatsApp,
+  reopenWhatsApp,
+  startNetwork,
+  until,
+  type WhatsAppInstance,
+} from './whatsapp-harness.ts';
 
 const isFull = process.env.POSTHORN_FULL === '1';
 const COUNT = isFull ? 20_000 : 5_000;
@@ -15,6 +21,8 @@ const SMALL = { ...LIMITS, sessionBytes: 1024 * 1024, askingBytes: 4 * 1024 * 10
 /** A piece of 64 KiB that was read before the pause comes on top, with some 200 texts. */
 const PIECE_BYTES = 1024 * 1024;
 const HELD_MAX_BYTES = SMALL.askingBytes + PIECE_BYTES;
+/** Texts of more than a session may hold. */
+const LEFT_OVER = 500;
 /** Recorded texts that are kept in case the network repeats them, and those that come before the next look at them. */
 const KEPT_MAX = 3_500;
 
@@ -85,4 +93,30 @@ test('a flooded account holds a bounded part, keeps its connection, and gets eve
   friend!.text(flooded!, 'the last');
   await until(() => waitingTexts(stuck) < KEPT_MAX, 'that texts recorded long ago are not kept');
   await until(() => intake.heldBytes() === 0, 'that nothing is held any more');
+});
+
+test('a session to which more is left over than it may hold logs in, and what waits for the login is recorded', async (t) => {
+  const [flooded, friend] = ['5511900000011', '5511900000012'].map((number) => network.phone(number));
+  const first = await pairWhatsApp(t, network, flooded!);
+  const expected = Array.from({ length: LEFT_OVER }, (_, nth) => `text ${nth}`);
+  for (const text of expected) friend!.text(flooded!, text);
+  await until(() => first.inbound.length === LEFT_OVER, 'all texts');
+  await first.session.close();
+
+  const loggedIn = Promise.withResolvers<void>();
+  const texts: unknown[] = [];
+  await reopenWhatsApp(t, network, first, {
+    // No breath lets it log in.
+    intake: createIntake({ ...SMALL, breathMs: Number.POSITIVE_INFINITY }),
+    sink: {
+      connected: loggedIn.resolve,
+      async inbound(messages) {
+        await loggedIn.promise;
+        texts.push(...messages.map(({ content }) => content.text));
+      },
+    },
+  });
+  // The library's keep-alive asks after 25 s, and a session that asks reads on.
+  await until(() => texts.length === LEFT_OVER, 'the texts that were left over', 15_000);
+  assert.deepEqual(texts, expected);
 });

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { DEFAULT_SETTINGS } from '@posthorn/core/instances/settings.ts';
-import { type NetworkSession, SendRefused, SendUnavailable } from '@posthorn/core/network/driver.ts';
+import {
+  type NetworkSession,
+  NotConnected,
+  SendRefused,
+  SendUnavailable,
+} from '@posthorn/core/network/driver.ts';
 import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { LocalFailure } from '@posthorn/worker/sessions/bounded-tries.ts';
 import type { SanitizedMessage } from '@posthorn/worker/sessions/sanitize.ts';
@@ -48,6 +53,16 @@ describe('media of a received message', () => {
     await assert.rejects(store(picture('B'), 'whole'), LocalFailure);
     failure = null;
     assert.equal((await store(picture('B'), 'whole')).mediaId, 'stored');
+  });
+
+  test('is waited for as long as the session is not connected, and then for ten seconds more', async (t) => {
+    let nowMs = 1_000;
+    t.mock.method(performance, 'now', () => nowMs);
+    for (failure of [new NotConnected(), new SendUnavailable(), new NotConnected(), new SendUnavailable()]) {
+      await assert.rejects(store(picture('A'), 'whole'), LocalFailure);
+      nowMs += 60_000;
+    }
+    assert.equal((await store(picture('A'), 'whole')).incomplete, 'media_unavailable');
   });
 
   test('of a status is tried as often as any item: what comes behind it is not of its chat', async () => {

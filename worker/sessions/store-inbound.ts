@@ -2,7 +2,12 @@ import { ApiError } from '@posthorn/contract/api-error.ts';
 import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import type { InstanceSettings } from '@posthorn/core/instances/settings.ts';
 import { type InboundMediaStore, MediaUnusable } from '@posthorn/core/media/media-port.ts';
-import { type NetworkSession, SendRefused, SendUnavailable } from '@posthorn/core/network/driver.ts';
+import {
+  type NetworkSession,
+  NotConnected,
+  SendRefused,
+  SendUnavailable,
+} from '@posthorn/core/network/driver.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { isStorageTrouble } from '@posthorn/core/platform/storage/storage.ts';
 import { type Care, LocalFailure } from './bounded-tries.ts';
@@ -67,8 +72,12 @@ export function createInboundStorer(
     }
   }
 
-  /** Why there is no media; throws while it may still come. */
+  /** Why there is no media; throws while it may still come. Until the session is connected nothing new comes that could wait. */
   function afterNetworkFailure(key: string, cause: SendUnavailable): string {
+    if (cause instanceof NotConnected) {
+      networkFailsSinceMs.delete(key);
+      throw new LocalFailure('received media waits for the connection', { cause });
+    }
     const since = networkFailsSinceMs.get(key) ?? performance.now();
     networkFailsSinceMs.set(key, since);
     if (performance.now() - since < NETWORK_PATIENCE_MS)
