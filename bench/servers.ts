@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { migrate } from '@posthorn/core/migrations/migrate.ts';
+import { PATIENT_LIMITS } from '@posthorn/core/platform/database/connection-limits.ts';
 import { createDb, type Db } from '@posthorn/core/platform/database/db.ts';
 import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { type PostgresServer, startPostgres } from '@posthorn/test/support/postgres.ts';
@@ -30,7 +31,8 @@ export async function startDatabases(): Promise<BenchDatabases> {
   const log = createLog({ level: 'warn', role: 'bench' });
   const opened: Db[] = [];
   const open = (url: string) => {
-    const db = createDb({ url, poolSize: 4, log, name: 'bench' });
+    // Filling a table takes its time.
+    const db = createDb({ url, poolSize: 4, log, name: 'bench', limits: PATIENT_LIMITS });
     opened.push(db);
     return db;
   };

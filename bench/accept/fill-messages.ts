@@ -13,10 +13,15 @@ export async function fillMessages(
   options: { companyId: number; instanceIds: readonly string[]; rows: number },
 ): Promise<void> {
   const { companyId, instanceIds, rows } = options;
-  for (let from = 0; from < rows; from += CHUNK) {
-    const to = Math.min(rows, from + CHUNK) - 1;
-    await db.query(FILL_MESSAGES, [from, to, rows, companyId, instanceIds, DAYS]);
-  }
+  let filled = 0;
+  const fill = async () => {
+    while (filled < rows) {
+      const from = filled;
+      filled = Math.min(rows, from + CHUNK);
+      await db.query(FILL_MESSAGES, [from, filled - 1, rows, companyId, instanceIds, DAYS]);
+    }
+  };
+  await Promise.all([fill(), fill()]);
   await db.query(FILL_KEYS, [Math.round((rows * 3) / DAYS), Math.round(rows / DAYS)]);
   await db.query(FILL_GUARDS, [companyId, instanceIds, Math.round(rows / 50)]);
   for (const table of ['messages', 'idempotency_keys', 'chat_guards']) {
