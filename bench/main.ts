@@ -198,10 +198,7 @@ try {
     const { accepts, lists } = await compareFullWithEmpty(databases, { rounds, seconds, rows });
     table(accepts.rows);
     table(lists);
-    result.accept_rows = accepts.rows;
-    result.list_rows = lists;
-    result.accept_full_vs_empty = accepts.ratioTo('empty');
-    result.list_full_vs_empty = Math.max(...lists.map((list) => list.ratio));
+    result.rows = { accepts: accepts.rows, accept_vs_empty: accepts.ratioTo('empty'), lists };
     ratio('accept_full_vs_empty', accepts.ratioTo('empty'), 0.95);
     atMost('list_full_vs_empty', Math.max(...lists.map((list) => list.ratio)), 1.1);
   }

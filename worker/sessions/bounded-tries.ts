@@ -42,32 +42,25 @@ export function createBoundedTries(
   deps: { tries: WorkTries; log: Log },
   scope: TriesScope & { afterCrash: boolean },
 ) {
+  const record = createRecording(deps, scope);
+  const alone = createTurns();
+  return {
+    /**
+     * An item may come twice at once: left over by the session before, and from the network again. The second one waits, or one
+     * crash would count as two tries of it.
+     */
+    record: <T>(pipeline: Pipeline<T>, items: readonly T[]): Promise<void> =>
+      alone(items.map(pipeline.subjectOf), () => record(pipeline, items)),
+  };
+}
+
+function createRecording(deps: { tries: WorkTries; log: Log }, scope: TriesScope & { afterCrash: boolean }) {
   /** Items recorded or given up, of a batch that will be handed over again. */
   const settled = new Set<string>();
   const excuses = createExcuses(deps.tries, scope);
-  /** By item that is being recorded, what it belongs to. */
-  const underway = new Map<string, Promise<void>>();
   let toCount = scope.afterCrash ? COUNTED_AFTER_CRASH : 0;
 
-  /**
-   * An item may come twice at once: left over by the session before, and from the network again. The second one waits, or one
-   * crash would count as two tries of it.
-   */
   async function record<T>(pipeline: Pipeline<T>, items: readonly T[]): Promise<void> {
-    const subjects = items.map(pipeline.subjectOf);
-    for (;;) {
-      const others = subjects.flatMap((subject) => underway.get(subject) ?? []);
-      if (others.length === 0) break;
-      await Promise.allSettled(others);
-    }
-    const recording = recordNow(pipeline, items).finally(() => {
-      for (const subject of subjects) underway.delete(subject);
-    });
-    for (const subject of subjects) underway.set(subject, recording);
-    return recording;
-  }
-
-  async function recordNow<T>(pipeline: Pipeline<T>, items: readonly T[]): Promise<void> {
     if (items.length === 0) return;
     const fresh = items.filter((item) => !settled.has(pipeline.subjectOf(item)));
     if (
@@ -139,7 +132,24 @@ export function createBoundedTries(
     await deps.tries.end(scope, [subject]);
   }
 
-  return { record };
+  return record;
+}
+
+/** Work on items, in which no item is worked on twice at the same time. */
+function createTurns() {
+  const underway = new Map<string, Promise<void>>();
+  return async function alone(subjects: readonly string[], work: () => Promise<void>): Promise<void> {
+    for (;;) {
+      const others = subjects.flatMap((subject) => underway.get(subject) ?? []);
+      if (others.length === 0) break;
+      await Promise.allSettled(others);
+    }
+    const working = work().finally(() => {
+      for (const subject of subjects) underway.delete(subject);
+    });
+    for (const subject of subjects) underway.set(subject, working);
+    return working;
+  };
 }
 
 /**
