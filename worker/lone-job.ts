@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import type { Db } from '@posthorn/core/platform/database/db.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
@@ -12,19 +13,42 @@ export interface LoneJob<T> {
   runOnce(): Promise<T | null>;
 }
 
+/** Between two looks of a process at whether a round is due: one that died in its round has a successor after this time. */
+const LOOK_EVERY_MS = 10_000;
+/** As the worker is named in `workers`. */
+const HERE = `${hostname()} ${process.pid}`;
+
 /**
- * Runs `round` every `everyMs` of the clock while holding the advisory lock `lock`; a process that finds it
- * held skips the round. A round that throws is logged and runs again at its next time.
+ * Runs `round` every `everyMs` of the clock, in whichever process finds it due first, while that holds the advisory lock `lock`. A round
+ * that throws is logged and runs again at its next time; one whose process died is run again by another. With `everywhere`, each
+ * process runs rounds of its own, for what lies on its machine.
  */
 export function createLoneJob<T>(
   deps: { db: Db; clock: Clock; log: Log },
-  job: { name: string; lock: number; everyMs: number; round: (signal: AbortSignal) => Promise<T> },
+  job: {
+    name: string;
+    lock: number;
+    everyMs: number;
+    everywhere?: boolean;
+    round: (signal: AbortSignal) => Promise<T>;
+  },
 ): LoneJob<T> {
   const { db, clock, log } = deps;
   const stopping = new AbortController();
   let loop: Loop | null = null;
 
-  async function runOnce(): Promise<T | null> {
+  async function isDue(): Promise<boolean> {
+    if (job.everywhere) return true;
+    const { rows } = await db.query<{ finished_at: Date | null }>(
+      'SELECT finished_at FROM lone_jobs WHERE name = $1',
+      [job.name],
+    );
+    const finishedAt = rows[0]?.finished_at ?? null;
+    return finishedAt === null || clock.now().getTime() - finishedAt.getTime() >= job.everyMs;
+  }
+
+  /** Null if another process holds the lock, or if `onlyIfDue` and it is not. */
+  async function runOnce(onlyIfDue: boolean): Promise<T | null> {
     // The lock has its own connection; the database frees it when this process dies.
     const client = await db.pool.connect();
     let failed = true;
@@ -32,9 +56,10 @@ export function createLoneJob<T>(
       const { rows } = await client.query<{ mine: boolean }>('SELECT pg_try_advisory_lock($1) AS mine', [
         job.lock,
       ]);
-      const outcome = rows[0]!.mine ? await job.round(stopping.signal) : null;
+      const isMine = rows[0]!.mine;
+      const outcome = isMine && (!onlyIfDue || (await isDue())) ? await runNoted() : null;
       // Unlock before returning the connection: closing it would free the lock too, but later.
-      if (rows[0]!.mine) await client.query('SELECT pg_advisory_unlock($1)', [job.lock]);
+      if (isMine) await client.query('SELECT pg_advisory_unlock($1)', [job.lock]);
       failed = false;
       return outcome;
     } finally {
@@ -43,12 +68,27 @@ export function createLoneJob<T>(
     }
   }
 
+  async function runNoted(): Promise<T> {
+    await db.query(
+      `INSERT INTO lone_jobs AS j (name, worker, started_at) VALUES ($1, $2, $3)
+       ON CONFLICT (name) DO UPDATE SET worker = $2, started_at = $3`,
+      [job.name, HERE, clock.now()],
+    );
+    try {
+      return await job.round(stopping.signal);
+    } finally {
+      // A round that was told to end is not over: another process goes on with it.
+      if (!stopping.signal.aborted)
+        await db.query('UPDATE lone_jobs SET finished_at = $2 WHERE name = $1', [job.name, clock.now()]);
+    }
+  }
+
   return {
     start() {
       loop = startLoop({
         clock,
-        everyMs: job.everyMs,
-        run: async () => void (await runOnce()),
+        everyMs: job.everywhere ? job.everyMs : LOOK_EVERY_MS,
+        run: async () => void ((await isDue()) && (await runOnce(true))),
         onError: (err) => log.warn({ err }, `${job.name} failed, will be retried`),
       });
     },
@@ -56,6 +96,6 @@ export function createLoneJob<T>(
       stopping.abort();
       await loop?.stop();
     },
-    runOnce,
+    runOnce: () => runOnce(false),
   };
 }

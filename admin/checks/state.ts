@@ -45,3 +45,19 @@ export async function checkWorkers({ db }: AdminDeps): Promise<Finding> {
   const says = `${workers} live, with ${owned} of ${shards} shards; ${waiting}`;
   return { says, isRemark: workers === 0 || owned < shards };
 }
+
+/** Where what runs in one process at a time runs, or ran last. */
+export async function checkJobs({ db }: AdminDeps): Promise<Finding> {
+  const { rows } = await db.query<{ name: string; worker: string; ago_s: number | null }>(
+    `SELECT 'the relay' AS name, w.name AS worker, NULL AS ago_s
+     FROM shards s JOIN workers w ON w.id = s.owner_id WHERE s.shard = 0
+     UNION ALL
+     (SELECT name, worker, CASE WHEN finished_at >= started_at THEN extract(epoch FROM clock_timestamp() - finished_at)::float8 END
+      FROM lone_jobs ORDER BY name)`,
+  );
+  if (rows.length === 0) return { says: 'none has run yet', isRemark: true };
+  const says = rows.map(({ name, worker, ago_s }) =>
+    ago_s === null ? `${name} on ${worker}` : `${name} ${Math.round(ago_s / 60)} min ago on ${worker}`,
+  );
+  return { says: says.join('; ') };
+}

@@ -9,7 +9,7 @@ import {
   checkWrites,
 } from '../checks/database.ts';
 import { checkBroker, checkDisk, checkFfmpeg, checkNode, checkStorage } from '../checks/machine.ts';
-import { checkKeys, checkWorkers } from '../checks/state.ts';
+import { checkJobs, checkKeys, checkWorkers } from '../checks/state.ts';
 import type { AdminCommand, AdminDeps, Finding } from '../command.ts';
 
 const CHECKS: Readonly<Record<string, (deps: AdminDeps) => Promise<Finding>>> = {
@@ -27,6 +27,7 @@ const CHECKS: Readonly<Record<string, (deps: AdminDeps) => Promise<Finding>>> = 
   ffmpeg: checkFfmpeg,
   keys: checkKeys,
   workers: checkWorkers,
+  jobs: checkJobs,
 };
 
 export const doctor: AdminCommand = {

@@ -22,6 +22,7 @@ export function createMediaRetentionJob(deps: {
     name: 'the media retention',
     lock: ADVISORY_LOCKS.mediaRetention,
     everyMs: EVERY_MS,
+    everywhere: true,
     round: (signal) => round(deps, signal),
   });
 }

@@ -4,6 +4,7 @@ import { NetworkInbox } from './0003-network-inbox.ts';
 import { WorkersOfAnyShard } from './0004-workers-of-any-shard.ts';
 import { MovedInstances } from './0005-moved-instances.ts';
 import { MessageArchives } from './0006-message-archives.ts';
+import { LoneJobs } from './0007-lone-jobs.ts';
 
 /** Every migration of the messaging schema, oldest first. A landed one is never edited. */
 export const migrations = [
@@ -13,4 +14,5 @@ export const migrations = [
   WorkersOfAnyShard,
   MovedInstances,
   MessageArchives,
+  LoneJobs,
 ];
