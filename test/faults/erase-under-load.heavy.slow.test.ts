@@ -221,10 +221,9 @@ async function eraseInTwo(system: System, { marked, stream }: Marked): Promise<v
   }
 }
 
-/** Has a worker purge a company whose 30 days are over; it is killed half-way and begins again when it is back. */
+/** Has a worker purge a company whose 30 days are over; it is killed half-way, and whichever looks next goes on. */
 async function purgeInTwo(system: System, { marked, stream }: Marked): Promise<void> {
   const { companyId } = marked.company;
-  const worker = system.workers[0]!;
   await markCompanyDeleted(system.db, { companyId, userId: null, traceId: null, at: new Date() });
   await system.db.query('UPDATE companies SET deleted_at = $2 WHERE id = $1', [
     companyId,
@@ -232,15 +231,20 @@ async function purgeInTwo(system: System, { marked, stream }: Marked): Promise<v
   ]);
   const held = await holdHalfWay(system, companyId);
   await stream.closed;
+  // Its hour is over.
+  await system.db.query(`UPDATE lone_jobs SET finished_at = NULL WHERE name = 'the purge'`);
   try {
-    await worker.restart();
     await held.isReached();
     assert.deepEqual(await halfOf(system, companyId), { instances: 0, companies: 1 });
   } finally {
-    await worker.kill('SIGKILL');
+    const { rows } = await system.db.query<{ pid: number }>(
+      `SELECT split_part(worker, ' ', 2)::integer AS pid FROM lone_jobs WHERE name = 'the purge'`,
+    );
+    const worker = system.workers.find((each) => each.pid() === rows[0]?.pid);
+    await worker?.kill('SIGKILL');
     await held.release();
+    await worker?.restart();
   }
-  await worker.restart();
   await waitFor(
     async () => (await system.db.query('SELECT FROM companies WHERE id = $1', [companyId])).rowCount === 0,
     60_000,
