@@ -27,7 +27,7 @@ export interface Session extends TokenSource {
   login(body: LoginBody): Promise<SessionUser>;
   /** Ends a sign-up that began at Google or GitHub, and logs in. */
   completeSignup(body: CompleteSignupBody): Promise<SessionUser>;
-  /** Ends it at the service too. */
+  /** Ends it at the service too; one that has ended already is no error. */
   logout(): Promise<void>;
   /** Null before the login and after the logout. */
   stored(): StoredSession | null;
@@ -84,8 +84,8 @@ export function createSession(options: SessionOptions): Session {
       headers,
       body: await encodeBody('none', body),
       answer: path.endsWith('/logout') ? 'none' : 'json',
-      // A refresh that is repeated gives the same successor.
-      isRepeatable: path.endsWith('/refresh'),
+      // A refresh that is repeated gives the same successor, and a session can be ended twice.
+      isRepeatable: path.endsWith('/refresh') || path.endsWith('/logout'),
       withCookies: true,
     });
     return { user: answer as SessionUser, cookies: cookiesOf(response.headers) };
@@ -127,7 +127,12 @@ export function createSession(options: SessionOptions): Session {
     },
     async logout() {
       if (!stored) return;
-      await ask('/v1/auth/logout', { ...proof(), authorization: `Bearer ${stored.token}` });
+      try {
+        await ask('/v1/auth/logout', { ...proof(), authorization: `Bearer ${stored.token}` });
+      } catch (error) {
+        // It has ended before, perhaps by a try whose answer was lost.
+        if (!(error instanceof PosthornError) || error.status !== 401) throw error;
+      }
       keep(null, null);
     },
   };

@@ -198,7 +198,7 @@ describe('a session', () => {
     `h.${Buffer.from(JSON.stringify({ exp: Date.now() / 1000 + lifeSeconds, name })).toString('base64url')}.s`;
 
   /** Logs in with a token of the given life; each refresh gives one of 15 minutes. */
-  async function service(lifeSeconds: number, refuseTokens: number) {
+  async function service(lifeSeconds: number, refuseTokens: number, logouts: number[] = []) {
     let refreshes = 0;
     let refused = 0;
     const at = await setUp((res, { url, headers }) => {
@@ -221,7 +221,10 @@ describe('a session', () => {
           { 'set-cookie': cookies(`r${refreshes}`) },
         );
       }
-      if (url.endsWith('/logout')) return void res.writeHead(204).end();
+      if (url.endsWith('/logout')) {
+        const status = logouts.shift() ?? 204;
+        return status === 204 ? void res.writeHead(204).end() : refuse(res, status, 'SERVICE_UNAVAILABLE');
+      }
       if (refused++ < refuseTokens) return refuse(res, 401, 'TOKEN_EXPIRED');
       json(res, 200, { authorization: headers.authorization });
     });
@@ -245,6 +248,16 @@ describe('a session', () => {
     assert.equal(session.stored(), null);
     assert.deepEqual(kept, ['r0', 'r1', undefined]);
     await assert.rejects(client.instances.list(), { code: 'NO_CREDENTIALS' });
+    await at.server.close();
+  });
+
+  test('ends at the service although a try is refused, and another one finds it ended', async () => {
+    const at = await service(900, 0, [503, 401]);
+    const session = createSession({ baseUrl: at.server.url });
+    await session.login({ email: 'a@example.com', password: 'x' });
+    await session.logout();
+    assert.equal(session.stored(), null);
+    assert.equal(at.server.seen.filter(({ url }) => url.endsWith('/logout')).length, 2);
     await at.server.close();
   });
 

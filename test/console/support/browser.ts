@@ -14,8 +14,13 @@ export interface Visitor {
 
 export interface TestBrowser {
   visit(size?: { width: number; height: number }, locale?: string): Promise<Visitor>;
+  /** What each open page shows, and the last answers that refused something: for a test that failed. */
+  report(): Promise<string>;
   close(): Promise<void>;
 }
+
+const REFUSED_SHOWN = 20;
+const TEXT_SHOWN = 600;
 
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 390, height: 844 };
@@ -28,6 +33,7 @@ export async function openBrowser(url: string, billingUrl: string): Promise<Test
     executablePath: pathOf(await findChromium()),
     args: ['--no-sandbox', '--disable-gpu', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1'],
   });
+  const refused: string[] = [];
   return {
     async visit(size = DESKTOP, locale = 'en-US') {
       const context = await browser.newContext({ viewport: size, locale, colorScheme: 'light' });
@@ -39,6 +45,12 @@ export async function openBrowser(url: string, billingUrl: string): Promise<Test
         const isOurs = [url, billingUrl].some((own) => asked.startsWith(`${own}/`));
         if (!isOurs && !/^(data|blob):/.test(asked)) faults.push(`asked ${asked}`);
       });
+      context.on('response', (answer) => {
+        if (answer.status() < 400) return;
+        refused.push(
+          `${new Date().toISOString()} ${answer.status()} ${answer.request().method()} ${answer.url()}`,
+        );
+      });
       context.on('console', (message) => {
         if (/Content Security Policy/i.test(message.text())) faults.push(message.text());
       });
@@ -47,6 +59,16 @@ export async function openBrowser(url: string, billingUrl: string): Promise<Test
         void dialog.dismiss();
       });
       return { context, page: await context.newPage(), faults };
+    },
+    async report() {
+      const pages = browser.contexts().flatMap((context) => context.pages());
+      const shown = await Promise.all(
+        pages.map(async (page) => {
+          const text = await page.locator('body').innerText({ timeout: 2_000 }).catch(String);
+          return `${page.url()} shows: ${text.slice(0, TEXT_SHOWN)}`;
+        }),
+      );
+      return [...shown, ...refused.slice(-REFUSED_SHOWN)].join('\n');
     },
     close: () => browser.close(),
   };

@@ -1,4 +1,4 @@
-import { after, before } from 'node:test';
+import { after, afterEach, before } from 'node:test';
 import { openBrowser, type TestBrowser } from './browser.ts';
 import { type ConsoleServer, startConsoleServer } from './console-server.ts';
 
@@ -8,6 +8,11 @@ export function useConsole(): { readonly server: ConsoleServer; readonly browser
   before(async () => {
     started.server = await startConsoleServer();
     started.browser = await openBrowser(started.server.url, started.server.billingUrl);
+  });
+  afterEach(async (t) => {
+    // The types of Node do not have it.
+    const { passed } = t as unknown as { passed: boolean };
+    if (!passed) console.log(await started.browser.report());
   });
   after(async () => {
     await started.browser?.close();
