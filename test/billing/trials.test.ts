@@ -136,9 +136,12 @@ describe('the trial', () => {
     const first = await subscribe(company);
     await billing.parts.db.query('DELETE FROM billing.trials');
     assert.equal((await cancel(company, first.body.id)).status, 204);
+    await waitFor(async () => (await limitOf(company)) === null);
     billing.parts.clock.advance(29 * DAY_MS);
     const second = await subscribe(company);
     assert.deepEqual([second.body.status, second.body.trial_ends_at], ['trialing', first.body.trial_ends_at]);
+    await waitFor(async () => (await limitOf(company)) === 10);
+    nextMinute();
     assert.equal((await cancel(company, second.body.id)).status, 204);
     billing.parts.clock.advance(DAY_MS);
     assert.equal((await subscribe(company)).body.status, 'expired');
