@@ -27,7 +27,7 @@ export interface Session extends TokenSource {
   login(body: LoginBody): Promise<SessionUser>;
   /** Ends a sign-up that began at Google or GitHub, and logs in. */
   completeSignup(body: CompleteSignupBody): Promise<SessionUser>;
-  /** Ends it at the service too; one that has ended already is no error. */
+  /** Ends it at the service too. Does not fail if it has ended already. */
   logout(): Promise<void>;
   /** Null before the login and after the logout. */
   stored(): StoredSession | null;

@@ -1,8 +1,8 @@
-import { hostname } from 'node:os';
 import type { Db } from '@posthorn/core/platform/database/db.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { type Loop, startLoop } from '@posthorn/core/platform/process/loop.ts';
+import { WORKER_NAME } from './ownership/membership.ts';
 
 /** A periodic job that runs in one process at a time. */
 export interface LoneJob<T> {
@@ -13,15 +13,13 @@ export interface LoneJob<T> {
   runOnce(): Promise<T | null>;
 }
 
-/** Between two looks of a process at whether a round is due: one that died in its round has a successor after this time. */
+/** How often a process looks whether a round is due. After a process died in its round, another one runs it within this time. */
 const LOOK_EVERY_MS = 10_000;
-/** As the worker is named in `workers`. */
-const HERE = `${hostname()} ${process.pid}`;
 
 /**
- * Runs `round` every `everyMs` of the clock, in whichever process finds it due first, while that holds the advisory lock `lock`. A round
- * that throws is logged and runs again at its next time; one whose process died is run again by another. With `everywhere`, each
- * process runs rounds of its own, for what lies on its machine.
+ * Runs `round` every `everyMs` of the clock. The first process that finds a round due takes the advisory lock `lock` and runs it. A round
+ * that throws is logged and runs again at its next time; if the process dies, another one runs the round again. With `everywhere`, each
+ * process runs rounds of its own, for the files of its machine.
  */
 export function createLoneJob<T>(
   deps: { db: Db; clock: Clock; log: Log },
@@ -70,9 +68,9 @@ export function createLoneJob<T>(
 
   async function runNoted(): Promise<T> {
     await db.query(
-      `INSERT INTO lone_jobs AS j (name, worker, started_at) VALUES ($1, $2, $3)
+      `INSERT INTO lone_jobs (name, worker, started_at) VALUES ($1, $2, $3)
        ON CONFLICT (name) DO UPDATE SET worker = $2, started_at = $3`,
-      [job.name, HERE, clock.now()],
+      [job.name, WORKER_NAME, clock.now()],
     );
     try {
       return await job.round(stopping.signal);

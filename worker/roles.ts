@@ -1,4 +1,3 @@
-import { hostname } from 'node:os';
 import type { DirectDelivery } from '@posthorn/core/events/direct-delivery.ts';
 import { type OpenedMedia, openMedia } from '@posthorn/core/media/open-media.ts';
 import { requireSchema } from '@posthorn/core/migrations/require-schema.ts';
@@ -29,7 +28,7 @@ import { createMailSender } from './mail/mail-sender.ts';
 import { createMediaRetentionJob } from './media/media-retention-job.ts';
 import { openWorkerMedia } from './media/open-worker-media.ts';
 import { createNetworkDrivers, pacingMinMsOf, typingMaxMsOf } from './network-driver.ts';
-import { type Membership, newWorkerTag, startMembership } from './ownership/membership.ts';
+import { type Membership, newWorkerTag, startMembership, WORKER_NAME } from './ownership/membership.ts';
 import { createPurgeJob } from './purge/purge-job.ts';
 import { createArchiveJob } from './retention/archive-job.ts';
 import { createRetentionJob } from './retention/retention-job.ts';
@@ -78,11 +77,10 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
 
   async function start(): Promise<void> {
     await requireSchema(db, 'messaging');
-    const name = `${hostname()} ${process.pid}`;
     const membership = startMembership({
       databaseUrl: url,
       log,
-      name,
+      name: WORKER_NAME,
       tag,
       onOthersFenced: () => tellOfFreeClaims(bus),
     });
@@ -110,7 +108,7 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
       pacingMinMs: (driver) => pacingMinMsOf(config, driver),
       typingMaxMs: typingMaxMsOf(config),
       deferral: { ...DEFERRAL, unansweredMs: config.GRAPH_STATUS_WAIT_SECONDS * 1_000 },
-      name,
+      name: WORKER_NAME,
       membership,
     });
     await startBillingRoles(parts);

@@ -46,7 +46,7 @@ export async function checkWorkers({ db }: AdminDeps): Promise<Finding> {
   return { says, isRemark: workers === 0 || owned < shards };
 }
 
-/** Where what runs in one process at a time runs, or ran last. */
+/** Names the workers where the relay and the jobs run that only one process runs at a time, or where they ran last. */
 export async function checkJobs({ db }: AdminDeps): Promise<Finding> {
   const { rows } = await db.query<{ name: string; worker: string; ago_s: number | null }>(
     `SELECT 'the relay' AS name, w.name AS worker, NULL AS ago_s

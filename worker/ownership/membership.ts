@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { startLoop } from '@posthorn/core/platform/process/loop.ts';
 import {
@@ -47,6 +48,9 @@ export interface Membership extends Pulse {
   /** Unregisters this worker: its claims and locks are free immediately. */
   stop(): Promise<void>;
 }
+
+/** Names this process to operators: its host and pid. */
+export const WORKER_NAME = `${hostname()} ${process.pid}`;
 
 /** Distinguishes this process's connections from those of all others. */
 export function newWorkerTag(): string {

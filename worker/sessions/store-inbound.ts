@@ -72,7 +72,7 @@ export function createInboundStorer(
     }
   }
 
-  /** Why there is no media; throws while it may still come. Until the session is connected nothing new comes that could wait. */
+  /** Why there is no media; throws while it may still come. A session that is not connected receives nothing new that would have to wait. */
   function afterNetworkFailure(key: string, cause: SendUnavailable): string {
     if (cause instanceof NotConnected) {
       networkFailsSinceMs.delete(key);
