@@ -93,6 +93,7 @@ describe('npm run admin', () => {
     // The PostgreSQL of the tests never waits for its disk.
     assert.match(stdout, /^look at database: PostgreSQL .*; fsync is off/m);
     assert.match(stdout, /^look at workers: 0 live, with 0 of 32 shards; nothing is unsent$/m);
+    assert.match(stdout, /^look at jobs: none has run yet$/m);
   });
 
   it('doctor names what is wrong, goes on with the others, and ends with 1', async () => {
@@ -168,7 +169,13 @@ describe('npm run admin', () => {
     const { code, stdout, stderr } = await admin(['shards', '1024', '--yes']);
     assert.equal(code, 0, stderr);
     assert.match(stdout, /^1024 shards, .*; \d+ instances have to move; they move when a worker runs$/m);
-    assert.match((await admin(['doctor'])).stdout, /^look at workers: 0 live, with 0 of 1024 shards;/m);
+    await parts.db.query(
+      `INSERT INTO lone_jobs (name, worker, started_at, finished_at)
+       VALUES ('the purge', 'host 12', now() - interval '5 minutes', now() - interval '4 minutes')`,
+    );
+    const found = (await admin(['doctor'])).stdout;
+    assert.match(found, /^look at workers: 0 live, with 0 of 1024 shards;/m);
+    assert.match(found, /^ok {6}jobs: the purge 4 min ago on host 12$/m);
   });
 
   it('export writes the files, and says how many rows', async () => {
