@@ -89,10 +89,18 @@ export const messagingDocs: FieldDocs = {
   // Messages
   'ChangeAccepted.status': ['The state of the change', 'queued'],
   'Message.chat_jid': ['The chat that it stands in', sample.JID],
+  'Message.chat_name': [
+    'The name of the chat: as the phone saved it, else as the group or the other side calls itself; else empty',
+    'Ana',
+  ],
   'Message.content': ['By type; for text {text, mentions?}. Empty once it was deleted', { text: 'Hello!' }],
   'Message.delivered_at': ['When it reached the recipient; null before', sample.TIME],
   'Message.edited_at': ['When it was edited last; null when it was not', null],
   'Message.from_jid': ['Who wrote an inbound message; null on outbound', null],
+  'Message.from_name': [
+    'The name of who wrote an inbound message; empty when it is not known, null on outbound',
+    null,
+  ],
   'Message.idempotency_key': [
     'The Idempotency-Key of the send; null on what was not sent from here',
     'order-1001',

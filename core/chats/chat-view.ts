@@ -2,13 +2,12 @@ import { isGroupJid, phoneOf } from '@posthorn/contract/jid.ts';
 import { CONVERSATION_WINDOW_S } from '@posthorn/contract/limits.ts';
 import type { Chat } from '@posthorn/contract/messaging/chats.ts';
 import { lastReceivedSql } from '../lids/chat-sql.ts';
+import { nameSql } from './names.ts';
 
 /** A row of {@link SHOWN_CHATS}. */
 export interface ChatRow {
   chat_jid: string;
   name: string;
-  contact_name: string | null;
-  push_name: string | null;
   unread_count: number;
   marked_unread: boolean;
   archived: boolean;
@@ -30,8 +29,8 @@ const PREVIEW_CHARS = 100;
 
 /** The shown columns of the chats of a query named `page`, which has rows of `chats`. Reads by primary keys alone. */
 export const SHOWN_CHATS = `
-SELECT page.chat_jid, coalesce(nullif(page.name, ''), circle.name, '') AS name, page.unread_count, page.marked_unread, page.archived, page.pinned, page.muted_until,
-  page.active_at, page.updated_at, page.last_message_at, person.name AS contact_name, person.push_name,
+SELECT page.chat_jid, ${nameSql('page')} AS name, page.unread_count, page.marked_unread, page.archived, page.pinned, page.muted_until,
+  page.active_at, page.updated_at, page.last_message_at,
   message.id AS message_id, message.direction, message.type AS message_type,
   CASE WHEN message.deleted_at IS NULL
     THEN left(coalesce(message.content->>'text', message.content->>'caption', message.content->>'question',
@@ -54,7 +53,7 @@ export function chatView(row: ChatRow, now: Date): Chat {
     chat_jid: row.chat_jid,
     type: isGroupJid(row.chat_jid) ? 'group' : 'user',
     phone: phoneOf(row.chat_jid),
-    name: row.contact_name || row.name || row.push_name || '',
+    name: row.name,
     unread_count: row.unread_count,
     marked_unread: row.marked_unread,
     archived: row.archived,

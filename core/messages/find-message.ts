@@ -3,7 +3,8 @@ import type { Jid } from '@posthorn/contract/jid.ts';
 import type { Message, MessageStatus } from '@posthorn/contract/messaging/message.ts';
 import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import { knownJid, readPhones } from '../lids/read-phones.ts';
+import { readNames } from '../chats/names.ts';
+import { knownJid, type Person, readPhones } from '../lids/read-phones.ts';
 import type { Db, Sql } from '../platform/database/db.ts';
 import { oneRow } from '../platform/database/one-row.ts';
 import { isUuid, messageIdOf, networkIdOf, sentIdOf } from '../platform/ids.ts';
@@ -60,17 +61,33 @@ export interface MessageRow {
   deleted_at: Date | null;
 }
 
-/** Rows as they are shown: a chat that is known by an anonymous id alone, by its phone once that is learnt. */
+/**
+ * Rows as they are shown: a chat that is known by an anonymous id alone, by its phone once that is learnt, and with the
+ * name that it has today.
+ */
 export async function viewMessages(sql: Sql, rows: readonly MessageRow[]): Promise<Message[]> {
   const chatOf = (row: MessageRow) => ({ instanceId: row.instance_id, jid: row.chat_jid });
-  const [phoneOf, typing] = await Promise.all([readPhones(sql, rows.map(chatOf)), readTyping(sql, rows)]);
-  return rows.map((row) =>
-    messageView(
+  const writerOf = (row: MessageRow) => ({
+    instanceId: row.instance_id,
+    jid: row.sender_jid ?? row.chat_jid,
+  });
+  const people = rows.flatMap((row) => [chatOf(row), writerOf(row)]);
+  const phoneOf = await readPhones(sql, people);
+  const known = (person: Person) => ({ ...person, jid: knownJid(phoneOf, person) });
+  const [nameOf, typing] = await Promise.all([readNames(sql, people.map(known)), readTyping(sql, rows)]);
+  return rows.map((row) => {
+    const chat = known(chatOf(row));
+    return messageView(
       row,
-      { jid: knownJid(phoneOf, chatOf(row)), phone: phoneOf(chatOf(row)) },
+      {
+        jid: chat.jid,
+        phone: phoneOf(chatOf(row)),
+        name: nameOf(chat),
+        writer: nameOf(known(writerOf(row))),
+      },
       typing.get(row.id),
-    ),
-  );
+    );
+  });
 }
 
 /** Until when which of the messages is being typed: one of an instance at most, which has a row of a small index. */
@@ -87,7 +104,7 @@ async function readTyping(sql: Sql, rows: readonly MessageRow[]): Promise<Readon
 
 function messageView(
   row: MessageRow,
-  { jid, phone }: { jid: Jid; phone: string },
+  { jid, phone, name, writer }: { jid: Jid; phone: string; name: string; writer: string },
   typingUntil: Date | undefined,
 ): Message {
   const outbound = row.direction === 'outbound';
@@ -97,8 +114,10 @@ function messageView(
     // One of our own that another device sent has an id that this device drew.
     network_id: row.network_id ?? (outbound ? networkIdOf(row.id) : null),
     chat_jid: jid,
+    chat_name: name,
     phone,
     from_jid: outbound ? null : row.sender_jid,
+    from_name: outbound ? null : writer,
     direction: row.direction,
     message_type: row.type as Message['message_type'],
     status: row.status,

@@ -126,6 +126,31 @@ describe('chats', () => {
     }
   });
 
+  test('give their names to their messages, also to older ones, and so do those who write', async () => {
+    const [ana, group] = [pipeline.newPhone(), 'Family'];
+    await pipeline.sandbox.post('/phones', { phone: ana, name: 'ana ✨' });
+    const participants = [ana, instance.phone];
+    const { jid } = await pipeline.sandbox.post('/groups', { name: group, participants });
+    const unknown = pipeline.newPhone();
+    await pipeline.send(instance, '/messages/text', { to: unknown, text: 'from us' });
+    await write(ana, 'alone');
+    await write(ana, 'to all', instance, { to: jid });
+    const namesOf = async (chat: string) => {
+      const { body } = await ask('GET', `/messages?chat_jid=${encodeURIComponent(chat)}`);
+      const [message] = body.data;
+      const one = (await ask('GET', `/message/${message.message_id}`)).body;
+      assert.deepEqual(one, message);
+      return [message.chat_name, message.from_name];
+    };
+    assert.deepEqual(await namesOf(ana), ['ana ✨', 'ana ✨']);
+    assert.deepEqual(await namesOf(jid), [group, 'ana ✨']);
+    assert.deepEqual(await namesOf(unknown), ['', null]);
+    await pipeline.sandbox.post(`/phones/${instance.phone}/contacts`, { add: [ana], name: 'Ana Souza' });
+    await waitFor(async () => (await chatOf(ana)).name === 'Ana Souza');
+    assert.deepEqual(await namesOf(ana), ['Ana Souza', 'Ana Souza']);
+    assert.deepEqual(await namesOf(jid), [group, 'Ana Souza']);
+  });
+
   test('are changed while the instance is connected', async () => {
     const { db } = pipeline.api.parts;
     const { companyId } = pipeline.company;

@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { MediaView } from '../../api/media-view.tsx';
 import { textOfMessage } from '../../api/message-status.tsx';
 import { personOf } from '../../api/person-of.ts';
+import { PersonName } from '../../components/person-name.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { BubbleMenu } from './bubble-menu.tsx';
 import type { BubbleProps } from './bubble-props.ts';
@@ -21,7 +22,7 @@ export const Bubble = memo(function Bubble(props: BubbleProps) {
       <Stack gap={4} className="bubble">
         {isInGroup && !isOwn && message.from_jid && (
           <Text size="xs" fw={600} className="foreign">
-            {personOf(message.from_jid)}
+            <PersonName name={message.from_name} id={personOf(message.from_jid)} />
           </Text>
         )}
         {quoted && (

@@ -10,6 +10,7 @@ import { CopyText } from '../../components/copy-text.tsx';
 import { Facts } from '../../components/facts.tsx';
 import { TextLink } from '../../components/links.tsx';
 import { Page } from '../../components/page.tsx';
+import { PersonName } from '../../components/person-name.tsx';
 import { Life } from './life.tsx';
 import { SameRequest } from './same-request.tsx';
 import { useMessage } from './use-message.ts';
@@ -72,7 +73,12 @@ function Content({ message }: { message: Message }) {
             [t('messages.type'), message.message_type],
             [t('messages.direction'), t(`messages.directions.${message.direction}`)],
             [t('messages.chat'), <ChatLink key="chat" message={message} />],
-            [t('messages.from'), message.from_jid && personOf(message.from_jid)],
+            [
+              t('messages.from'),
+              message.from_jid && (
+                <PersonName key="from" name={message.from_name} id={personOf(message.from_jid)} />
+              ),
+            ],
             [t('messages.networkId'), message.network_id],
             [t('messages.key'), message.idempotency_key],
             [t('common.fields.id'), <CopyText key="id" text={message.message_id} />],
@@ -84,10 +90,10 @@ function Content({ message }: { message: Message }) {
 }
 
 function ChatLink({ message }: { message: Message }) {
-  const { instance_id: instance, chat_jid: chat, phone } = message;
+  const { instance_id: instance, chat_jid: chat, chat_name: name, phone } = message;
   return (
     <TextLink to="/chats" search={{ instance, chat }}>
-      {phone || chat}
+      <PersonName name={name} id={personOf(phone || chat)} />
     </TextLink>
   );
 }

@@ -5,10 +5,12 @@ import { useTranslation } from 'react-i18next';
 import { ChosenInstance } from '../../api/chosen-instance.tsx';
 import { MessageStatusBadge, textOfMessage } from '../../api/message-status.tsx';
 import { MessageTabs } from '../../api/message-tabs.tsx';
+import { personOf } from '../../api/person-of.ts';
 import { Shown } from '../../api/shown.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ButtonLink, TextLink } from '../../components/links.tsx';
 import { Page } from '../../components/page.tsx';
+import { PersonName } from '../../components/person-name.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { WindowRows } from '../../components/window-rows.tsx';
 import { QueueList } from '../queue/queue-list.tsx';
@@ -97,7 +99,10 @@ function MessageCells({ message }: { message: Message }) {
         </TextLink>
       </Table.Td>
       <Table.Td>
-        {t(`messages.directions.${message.direction}`)}: {message.phone || message.chat_jid}
+        <span className="one-line">
+          {t(`messages.directions.${message.direction}`)}:{' '}
+          <PersonName name={message.chat_name} id={personOf(message.phone || message.chat_jid)} />
+        </span>
       </Table.Td>
       <Table.Td>
         <MessageStatusBadge status={message.status} />
