@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Ability } from '@posthorn/core/network/abilities.ts';
 import { SendDeferred, SendRefused, SendUnavailable } from '@posthorn/core/network/driver.ts';
 import {
@@ -367,6 +368,22 @@ export function testDriver(
         assert.ok((await buffer(await recorded.session.download(received.media!))).equals(other));
       });
 
+    it('answers whatever it is asked after it was closed', async () => {
+      const recorded = await pair();
+      await recorded.session.close();
+      const { session } = recorded;
+      await assert.rejects(settledInTime(sendText(recorded, friend.jid, 'Nobody hears'), 'a send'));
+      for (const [what, ask] of Object.entries({
+        markRead: () => session.markRead(friend.jid, ['3EB0C0FFEE']),
+        act: () => session.act('profile', {}),
+        typing: () => session.typing(friend.jid),
+        requestPairingCode: () => session.requestPairingCode('5511999990000'),
+        logout: () => session.logout(),
+        close: () => session.close(),
+      }))
+        await settledInTime(Promise.allSettled([ask()]), what);
+    });
+
     if (!isPosted)
       it('ends as replaced when another login takes its place', async () => {
         const first = await pair();
@@ -455,6 +472,18 @@ export function testDriver(
 function isUnavailable(err: unknown): false {
   if (err instanceof SendUnavailable) return false;
   throw err;
+}
+
+/** Whoever releases a session waits for what it was asked. */
+const SETTLED_MS = 5_000;
+
+async function settledInTime(asked: Promise<unknown>, what: string): Promise<void> {
+  const timer = new AbortController();
+  const late = delay(SETTLED_MS, undefined, { signal: timer.signal }).then(() => {
+    throw new Error(`${what} was not answered within ${SETTLED_MS} ms`);
+  });
+  late.catch(() => undefined);
+  await Promise.race([asked, late]).finally(() => timer.abort());
 }
 
 async function untilTrue(holds: () => Promise<boolean>, what: string, timeoutMs = 20_000): Promise<void> {

@@ -22,6 +22,8 @@ import { takeShards } from './take-shards.ts';
 const UNSETTLED_MS = 4_000;
 /** By then an owner has closed its sessions or taken its locks again. One of an earlier release does neither. */
 const PASS_OVER_MAX_MS = 15_000;
+/** A database that does not answer holds up the last records of a session for half a minute. */
+const SLOW_CLOSING_MS = 45_000;
 /** Shards acquired in one round: the first of many workers does not take them all before it sees the others. */
 const ROUND_MAX = 256;
 const JOINING = { calm: { ms: 450, perWorkerMs: 12 }, atMost: { ms: 5_000, perWorkerMs: 75 } };
@@ -283,10 +285,15 @@ async function handOverClosed(owner: ShardContext, current: LockConnection): Pro
 }
 
 function close({ deps, closing }: ShardContext, shard: number, how: 'released' | 'lost'): Promise<void> {
+  const tell = () => deps.log.warn({ shard, how }, 'closing the sessions of a shard takes long');
+  const slow = setTimeout(tell, SLOW_CLOSING_MS).unref();
   const closed = deps
     .onRelease(shard, how)
     .catch((err) => deps.log.warn({ err, shard }, 'closing the sessions of a shard failed'))
-    .finally(() => closing.get(shard) === closed && closing.delete(shard));
+    .finally(() => {
+      clearTimeout(slow);
+      if (closing.get(shard) === closed) closing.delete(shard);
+    });
   closing.set(shard, closed);
   return closed;
 }

@@ -10,7 +10,8 @@ export interface InFlight<T> {
   reject(n: number, error: Error): void;
   /** Rejects requests that have waited longer than the timeout. */
   expire(error: () => Error): void;
-  rejectAll(error: () => Error): void;
+  /** The connection has ended: rejects all requests, and those that come after. */
+  end(error: () => Error): void;
 }
 
 interface Waiting<T> {
@@ -23,6 +24,7 @@ interface Waiting<T> {
 export function createInFlight<T>({ clock, timeoutMs }: { clock: Clock; timeoutMs: number }): InFlight<T> {
   const waiting = new Map<number, Waiting<T>>();
   let last = 0;
+  let ended: (() => Error) | null = null;
 
   function take(n: number): Waiting<T> | undefined {
     const found = waiting.get(n);
@@ -32,6 +34,7 @@ export function createInFlight<T>({ clock, timeoutMs }: { clock: Clock; timeoutM
 
   return {
     ask(ask) {
+      if (ended) return Promise.reject(ended());
       const n = ++last;
       return new Promise<T>((resolve, reject) => {
         waiting.set(n, { resolve, reject, deadlineMs: clock.now().getTime() + timeoutMs });
@@ -49,7 +52,8 @@ export function createInFlight<T>({ clock, timeoutMs }: { clock: Clock; timeoutM
         take(n)?.reject(error());
       }
     },
-    rejectAll(error) {
+    end(error) {
+      ended = error;
       for (const n of [...waiting.keys()]) take(n)?.reject(error());
     },
   };

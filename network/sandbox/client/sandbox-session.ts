@@ -184,8 +184,8 @@ function end(session: Client, reason: DisconnectReason): void {
   for (const timer of session.timers) clearInterval(timer);
   session.opened.resolve(false);
   const lost = () => new SendUnavailable('the session ended before the network answered');
-  sends.rejectAll(lost);
-  calls.rejectAll(lost);
+  sends.end(lost);
+  calls.end(lost);
   void session.pump.stop();
   session.sink.disconnected(reason);
 }
