@@ -5,7 +5,8 @@ import { projectRoot } from './process.ts';
 /** Seconds that each slow test file took on a whole run; files that are not named take less than `SLOW_S`. */
 const RECORDED = path.join(projectRoot, 'test/support/file-seconds.json');
 const SLOW_S = 5;
-const QUICK_S = 12;
+/** What a file that is not named takes, about. */
+const UNNAMED_S = 2;
 const SHOWN = 10;
 
 type Seconds = Record<string, number>;
@@ -13,8 +14,8 @@ type Seconds = Record<string, number>;
 /** How long the files of a run take, and which ones to begin with. */
 export interface FileTimes {
   note(file: string, ms: number): void;
-  /** It took less than {@link QUICK_S} the last time. */
-  isQuick(file: string): boolean;
+  /** What it took the last time, about. */
+  secondsOf(file: string): number;
   /** The files in the order in which a run of several at once ends soonest: the longest first. */
   longestFirst(files: readonly string[]): string[];
   /** The slowest files of this run, a line each. */
@@ -27,10 +28,10 @@ export function createFileTimes(): FileTimes {
   const recorded = JSON.parse(readFileSync(RECORDED, 'utf8')) as Seconds;
   const taken = new Map<string, number>();
   const nameOf = (file: string) => path.relative(projectRoot, path.resolve(projectRoot, file));
-  const secondsOf = (file: string) => recorded[nameOf(file)] ?? 0;
+  const secondsOf = (file: string) => recorded[nameOf(file)] ?? UNNAMED_S;
   return {
     note: (file, ms) => void taken.set(nameOf(file), Math.round(ms / 100) / 10),
-    isQuick: (file) => secondsOf(file) < QUICK_S,
+    secondsOf,
     longestFirst: (files) => files.toSorted((one, other) => secondsOf(other) - secondsOf(one)),
     slowest: () =>
       bySeconds(taken)

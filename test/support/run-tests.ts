@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, globSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, mkdtempSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { run } from 'node:test';
@@ -13,6 +13,7 @@ import { ensureRabbitSource } from './rabbitmq-install.ts';
 import { reap } from './reaper.ts';
 import { offerServers } from './shared-servers.ts';
 import { ensureWhatsAppLibrary } from './whatsapp/library-install.ts';
+import { writeGroups } from './write-groups.ts';
 
 /**
  * `npm test [-- files...]`: runs the test files, with one PostgreSQL and one RabbitMQ for all that ask for them, and stops
@@ -43,11 +44,6 @@ const TEST_LIMIT_S = 300;
 /** A thousand kills of WhatsApp sessions take more than an hour. */
 const FULL_TEST_LIMIT_S = 9_000;
 const TESTS_A_FILE = 3;
-/**
- * Quick files that share a process in a whole run: loading and warming up the server takes longer than their tests.
- */
-const FILES_A_GROUP = 8;
-const RUN_GROUP = new URL('./run-group.ts', import.meta.url).href;
 
 const { values, positionals } = parseArgs({
   options: {
@@ -117,9 +113,13 @@ async function main(): Promise<number> {
     const { signal } = ending;
     const since = performance.now();
     const isWhole = positionals.length === 0 && !full && !values.slow;
-    const quick = isWhole ? together.filter((file) => times.isQuick(file) && mayShare(file)) : [];
-    const others = together.filter((file) => !quick.includes(file));
-    const order = alternate(times.longestFirst(others), writeGroups(quick, folder));
+    const groups = isWhole ? writeGroups(together.filter(mayShare), { folder, times }) : [];
+    const grouped = new Set(groups.flatMap(({ files }) => files));
+    const others = together.filter((file) => !grouped.has(file));
+    const order = alternate(
+      times.longestFirst(others),
+      groups.map(({ file }) => file),
+    );
     await runFiles(order, { atOnce: concurrency(), signal, times, failures }, counts);
     const togetherTook = secondsSince(since);
     servers.alone();
@@ -195,16 +195,6 @@ function concurrency(): number {
 /** Tests of msgctl start processes of their own: sharing one saves nothing, and the group cannot load them. */
 function mayShare(file: string): boolean {
   return !file.endsWith('.slow.test.ts') && !path.relative(projectRoot, file).startsWith('test/cli/');
-}
-
-/** Writes a test file for each group, which runs the group's files. */
-function writeGroups(files: readonly string[], folder: string): string[] {
-  return Array.from({ length: Math.ceil(files.length / FILES_A_GROUP) }, (_, nth) => {
-    const group = files.slice(nth * FILES_A_GROUP, (nth + 1) * FILES_A_GROUP);
-    const file = path.join(folder, `group-${nth}.test.mjs`);
-    writeFileSync(file, `import { runGroup } from '${RUN_GROUP}';\nrunGroup(${JSON.stringify(group)});\n`);
-    return file;
-  });
 }
 
 /** The longest files start many processes each: beside quick ones they get the processor that they count on. */

@@ -1,0 +1,44 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { FileTimes } from './file-times.ts';
+
+/** A longer file gains little by sharing, and would keep a processor to itself at the end. */
+const LONGEST_S = 30;
+const GROUP_S = 60;
+const FILES_A_GROUP = 16;
+const RUN_GROUP = new URL('./run-group.ts', import.meta.url).href;
+
+/** Test files that share a process, and the file that runs them. */
+interface Group {
+  file: string;
+  files: string[];
+}
+
+/**
+ * Puts the shorter files together that stand beside each other: loading and warming up the server takes longer than many
+ * of their tests. Writes a test file for each group into `folder`.
+ */
+export function writeGroups(
+  files: readonly string[],
+  { folder, times }: { folder: string; times: FileTimes },
+): Group[] {
+  const groups: string[][] = [];
+  let seconds = Number.POSITIVE_INFINITY;
+  for (const file of files) {
+    const takes = times.secondsOf(file);
+    if (takes >= LONGEST_S) continue;
+    const last = groups.at(-1);
+    if (!last || seconds + takes > GROUP_S || last.length === FILES_A_GROUP) {
+      groups.push([file]);
+      seconds = takes;
+    } else {
+      last.push(file);
+      seconds += takes;
+    }
+  }
+  return groups.map((group, nth) => {
+    const file = path.join(folder, `group-${nth}.test.mjs`);
+    writeFileSync(file, `import { runGroup } from '${RUN_GROUP}';\nrunGroup(${JSON.stringify(group)});\n`);
+    return { file, files: group };
+  });
+}
