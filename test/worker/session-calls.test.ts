@@ -118,4 +118,17 @@ describe('a send that its driver never answers', () => {
       await waitFor(async () => (await sending.eventsOf(id)).some(({ type }) => type === 'message.sent'));
     await waitFor(() => sending.worker.counts().shards === sending.worker.counts().ofShards);
   });
+
+  test('does not keep a worker from handing over its shards', async () => {
+    const instance = await sending.connect();
+    unanswered = 0;
+    await sending.send(instance, '/messages/text', { to: sending.newPhone(), text: 'lost' });
+    await waitFor(() => unanswered === 1);
+    const startedAtMs = performance.now();
+    await sending.worker.stop();
+    const tookMs = performance.now() - startedAtMs;
+    assert.ok(tookMs < 15_000, `it took ${tookMs} ms`);
+    const { rows } = await sending.api.parts.db.query('SELECT FROM shards WHERE owner IS NOT NULL');
+    assert.equal(rows.length, 0, 'each was handed over, and none found afterwards as after a crash');
+  });
 });
