@@ -116,6 +116,10 @@ export interface SessionKeys {
  */
 export const DRAIN_MS = 2_500;
 
+/**
+ * Once a session has ended, by `close` or by itself, each call is answered within a second, and a later one at once. The worker
+ * rejects what a driver leaves open then, so that no call keeps an instance waiting.
+ */
 export interface NetworkSession {
   /**
    * Hands one message to the network. Resolves when the network has taken it (or had it already: the
