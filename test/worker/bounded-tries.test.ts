@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { SendUnavailable } from '@posthorn/core/network/driver.ts';
+import { systemClock } from '@posthorn/core/platform/process/clock.ts';
 import { createLog } from '@posthorn/core/platform/process/log.ts';
+import type { PendingTask } from '@posthorn/core/sending/load-pending.ts';
 import type { WorkTries } from '@posthorn/core/sending/work-tries.ts';
+import type { TaskOutcome } from '@posthorn/worker/dispatch/send-task.ts';
+import { createTaskTries } from '@posthorn/worker/dispatch/task-tries.ts';
 import { type Care, createBoundedTries, LocalFailure } from '@posthorn/worker/sessions/bounded-tries.ts';
+import fc from 'fast-check';
 
 const log = createLog({ level: 'silent', role: 'test' });
 
@@ -81,4 +87,68 @@ test('an item that comes twice at once is tried again when the first try failed'
   fails = false;
   await second;
   assert.equal(tries.counts.size, 0);
+});
+
+/** Counts whose statements are cut: nothing is done, or it is done and nobody is told. */
+function cutting(tries: WorkTries, isCut: () => boolean): WorkTries {
+  const cut = async <T>(statement: () => Promise<T>): Promise<T> => {
+    if (isCut()) throw new Error('Connection terminated unexpectedly');
+    const answer = await statement();
+    if (isCut()) throw new Error('Connection terminated unexpectedly');
+    return answer;
+  };
+  return {
+    begin: (scope, subjects) => cut(() => tries.begin(scope, subjects)),
+    open: (scope, subjects) => cut(() => tries.open(scope, subjects)),
+    end: (scope, subjects) => cut(() => tries.end(scope, subjects)),
+  };
+}
+
+test('however often the database is cut off, before or after it has done something, each item is recorded whole', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.infiniteStream(fc.nat(9)), async (dice) => {
+      const counts = createCounts();
+      let isAway = true;
+      const isCut = () => isAway && Number(dice.next().value) < 3;
+      const recorded = new Map<string, Care[]>();
+      const record = ownerOf(cutting(counts, isCut), (item, care) => {
+        if (isCut()) throw new Error('Connection terminated unexpectedly');
+        recorded.set(item, [...(recorded.get(item) ?? []), care]);
+      });
+      const items = ['one', 'two', 'three'];
+      for (let tries = 0; ; tries += 1) {
+        if (tries === 40) isAway = false;
+        const isRecorded = await record(items).then(
+          () => true,
+          () => false,
+        );
+        if (isRecorded) break;
+      }
+      assert.deepEqual([...recorded.keys()].sort(), [...items].sort());
+      assert.deepEqual([...new Set([...recorded.values()].flat())], ['whole']);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('however often the database is cut off, a task that the network takes has not failed', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.infiniteStream(fc.nat(9)), async (dice) => {
+      let isAway = true;
+      const isCut = () => isAway && Number(dice.next().value) < 3;
+      const deps = { tries: cutting(createCounts(), isCut), clock: systemClock };
+      const tries = createTaskTries(deps, { companyId: 1, instanceId: 'x', afterCrash: true });
+      const send = async (): Promise<TaskOutcome> => {
+        if (isCut()) throw new SendUnavailable('the network is away');
+        return { to: 'sent', at: new Date() };
+      };
+      let outcome: TaskOutcome | null = null;
+      for (let count = 0; outcome === null; count += 1) {
+        if (count === 40) isAway = false;
+        outcome = await tries.attempt({ taskId: 'task' } as PendingTask, send).catch(() => null);
+      }
+      assert.equal(outcome.to, 'sent');
+    }),
+    { numRuns: 500 },
+  );
 });

@@ -6,6 +6,7 @@ import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import { isStorageTrouble } from '@posthorn/core/platform/storage/storage.ts';
 import type { PendingTask } from '@posthorn/core/sending/load-pending.ts';
 import type { TriesScope, WorkTries } from '@posthorn/core/sending/work-tries.ts';
+import { createCountedTries } from '../count-tries.ts';
 import type { TaskOutcome } from './send-task.ts';
 
 /** Tries of a task that fails for an unknown reason or crashes its worker. */
@@ -25,6 +26,7 @@ export function createTaskTries(
   deps: { tries: WorkTries; clock: Clock },
   scope: TriesScope & { afterCrash: boolean },
 ) {
+  const tries = createCountedTries(deps.tries, scope);
   const suspects = new Set<string>();
   let toCount = scope.afterCrash ? COUNTED_AFTER_CRASH : 0;
 
@@ -35,11 +37,11 @@ export function createTaskTries(
     async attempt(task: PendingTask, send: () => Promise<TaskOutcome>): Promise<TaskOutcome> {
       const { taskId } = task;
       const counted = this.counts(taskId);
-      const nth = counted ? ((await deps.tries.begin(scope, [taskId])).get(taskId) ?? 1) : 1;
+      const nth = counted ? ((await tries.begin([taskId])).get(taskId) ?? 1) : 1;
       const outcome = nth > TRIES ? givenUp() : await send().catch((err) => fail(taskId, counted, err));
       toCount = Math.max(0, toCount - 1);
       suspects.delete(taskId);
-      if (counted) await deps.tries.end(scope, [taskId]);
+      if (counted) await tries.end([taskId]);
       return outcome;
     },
   };
@@ -52,7 +54,7 @@ export function createTaskTries(
   async function fail(taskId: string, counted: boolean, err: unknown): Promise<never> {
     if (!isForeseen(err)) suspects.add(taskId);
     // The task was not to blame: its count starts again.
-    else if (counted) await deps.tries.end(scope, [taskId]).catch(() => undefined);
+    else if (counted) await tries.takeBack([taskId]);
     throw err;
   }
 }

@@ -2,6 +2,7 @@ import { LeaseLost } from '@posthorn/core/instances/lock-leases.ts';
 import { isUnavailable } from '@posthorn/core/platform/database/db.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import type { TriesScope, WorkTries } from '@posthorn/core/sending/work-tries.ts';
+import { createCountedTries } from '../count-tries.ts';
 
 /**
  * How much of an item to record: `whole`; `bare`, without anything that must be downloaded; `envelope`, only
@@ -57,7 +58,7 @@ export function createBoundedTries(
 function createRecording(deps: { tries: WorkTries; log: Log }, scope: TriesScope & { afterCrash: boolean }) {
   /** Items recorded or given up, of a batch that will be handed over again. */
   const settled = new Set<string>();
-  const excuses = createExcuses(deps.tries, scope);
+  const tries = createCountedTries(deps.tries, scope);
   let toCount = scope.afterCrash ? COUNTED_AFTER_CRASH : 0;
 
   async function record<T>(pipeline: Pipeline<T>, items: readonly T[]): Promise<void> {
@@ -77,8 +78,8 @@ function createRecording(deps: { tries: WorkTries; log: Log }, scope: TriesScope
   async function isSuspect<T>(pipeline: Pipeline<T>, items: readonly T[]): Promise<boolean> {
     if (toCount <= 0) return false;
     const subjects = items.map(pipeline.subjectOf);
-    if ((await deps.tries.open(scope, subjects)).size > 0) return true;
-    await deps.tries.begin(scope, subjects);
+    if ((await tries.open(subjects)).size > 0) return true;
+    await tries.begin(subjects);
     return false;
   }
 
@@ -89,7 +90,7 @@ function createRecording(deps: { tries: WorkTries; log: Log }, scope: TriesScope
       await pipeline.record(items, 'whole');
     } catch (err) {
       if (isOutage(err)) {
-        if (counted) await excuses.note(items.map(pipeline.subjectOf));
+        if (counted) await tries.takeBack(items.map(pipeline.subjectOf));
         throw err;
       }
       deps.log.warn(
@@ -100,15 +101,14 @@ function createRecording(deps: { tries: WorkTries; log: Log }, scope: TriesScope
     }
     if (counted) {
       toCount -= items.length;
-      await deps.tries.end(scope, items.map(pipeline.subjectOf));
+      await tries.end(items.map(pipeline.subjectOf));
     }
     return true;
   }
 
   async function recordAlone<T>(pipeline: Pipeline<T>, item: T): Promise<void> {
     const subject = pipeline.subjectOf(item);
-    const begun = (await deps.tries.begin(scope, [subject])).get(subject) ?? 1;
-    const nth = begun - excuses.of(subject);
+    const nth = (await tries.begin([subject])).get(subject) ?? 1;
     const care = LADDER[nth - 1];
     if (care && care !== 'whole')
       deps.log.warn(
@@ -119,7 +119,7 @@ function createRecording(deps: { tries: WorkTries; log: Log }, scope: TriesScope
       try {
         await pipeline.record([item], care);
       } catch (err) {
-        if (isOutage(err)) await excuses.note([subject]);
+        if (isOutage(err)) await tries.takeBack([subject]);
         else deps.log.warn({ err, kind: pipeline.kind, tries: nth }, 'recording an inbound item failed');
         throw err;
       }
@@ -127,9 +127,8 @@ function createRecording(deps: { tries: WorkTries; log: Log }, scope: TriesScope
       deps.log.error({ kind: pipeline.kind, subject, tries: nth }, 'gave up recording an inbound item');
     }
     settled.add(subject);
-    excuses.forget(subject);
     if (toCount > 0) toCount -= 1;
-    await deps.tries.end(scope, [subject]);
+    await tries.end([subject]);
   }
 
   return record;
@@ -149,29 +148,6 @@ function createTurns() {
     });
     for (const subject of subjects) underway.set(subject, working);
     return working;
-  };
-}
-
-/**
- * Items that were not to blame for a try: their count starts again. In the database, or the next owner would find as many tries
- * as there were failures of a storage, and drop what it has never tried.
- */
-function createExcuses(tries: WorkTries, scope: TriesScope) {
-  /** Tries that could not be taken back in the database. */
-  const left = new Map<string, number>();
-  return {
-    of: (subject: string) => left.get(subject) ?? 0,
-    forget: (subject: string) => left.delete(subject),
-    async note(subjects: readonly string[]): Promise<void> {
-      const isForgotten = await tries.end(scope, subjects).then(
-        () => true,
-        () => false,
-      );
-      for (const subject of subjects) {
-        if (isForgotten) left.delete(subject);
-        else left.set(subject, (left.get(subject) ?? 0) + 1);
-      }
-    },
   };
 }
 
