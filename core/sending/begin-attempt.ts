@@ -1,6 +1,6 @@
 import { type Lease, type LeaseLost, type Recorded, underLeases } from '../instances/lock-leases.ts';
 import { createCoalescer } from '../platform/database/coalesce.ts';
-import type { Db, Sql } from '../platform/database/db.ts';
+import { type Db, isUnavailable, type Sql } from '../platform/database/db.ts';
 
 interface Attempt {
   taskId: string;
@@ -15,6 +15,8 @@ export interface Attempts {
    * not begin: with LeaseLost when another worker owns the instance by now, and when the task is gone.
    */
   begin(attempt: Attempt): Promise<unknown>;
+  /** The task's note was written, or may have been, when `begin` rejected here: nothing was sent after it. */
+  hasBegunInVain(taskId: string): boolean;
   /** Takes the note back: the network said that it did not take the message. Rejects with LeaseLost. */
   end(attempt: Attempt): Promise<unknown>;
 }
@@ -25,11 +27,21 @@ const MAX_BATCH = 64;
 export function createAttempts(db: Db): Attempts {
   const begun = createNotes(db, BEGIN);
   const ended = createNotes(db, END);
+  const inVain = new Set<string>();
   return {
     async begin(attempt) {
-      if (!(await begun.push(attempt))) throw new Error('the task was finished by another');
+      const isThere = await begun.push(attempt).catch((err) => {
+        // A lost connection does not tell whether the note was committed.
+        if (isUnavailable(err)) inVain.add(attempt.taskId);
+        throw err;
+      });
+      if (!isThere) throw new Error('the task was finished by another');
     },
-    end: (attempt) => ended.push(attempt),
+    hasBegunInVain: (taskId) => inVain.has(taskId),
+    async end(attempt) {
+      await ended.push(attempt);
+      inVain.delete(attempt.taskId);
+    },
   };
 }
 

@@ -256,9 +256,9 @@ test('a send that its driver gives up is of unknown outcome, what follows goes o
   for (const text of ['never', 'after it']) sent.push((await send(instance.id, phone, text)).messageId);
   const [unknown, other] = sent as [string, string];
   await waitFor(async () => (await eventsOf(other)).some(({ type }) => type === 'message.sent'));
-  const [failed] = await eventsOf(unknown);
+  const failed = await waitFor(async () => (await eventsOf(unknown))[0]);
   assert.deepEqual(
-    [failed?.type, failed?.data.reason, failed?.data.wire_state],
+    [failed.type, failed.data.reason, failed.data.wire_state],
     ['text.delivery_failed', 'outcome_unknown', 'unknown'],
   );
   await waitFor(() => recorded.length === 2);

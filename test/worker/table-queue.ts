@@ -58,7 +58,7 @@ export async function startQueue(t: { after(done: () => unknown): void }): Promi
     log: createLog({ level: 'silent', role: 'test' }),
     media: { prepare: async () => assert.fail('no media here') },
     random: () => 0,
-    attempts: { begin: async () => undefined, end: async () => undefined },
+    attempts: { begin: async () => undefined, end: async () => undefined, hasBegunInVain: () => false },
     noteTyping: async () => undefined,
     recordChange: async () => 'recorded',
     recorder: {

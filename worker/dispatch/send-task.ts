@@ -69,7 +69,9 @@ export async function sendTask(
     reason,
     wireState,
   });
-  if (!scope.dedupes && task.attempts > 0) {
+  const note = { taskId: task.taskId, lease: scope.lease };
+  if (deps.attempts.hasBegunInVain(task.taskId)) await deps.attempts.end(note);
+  else if (!scope.dedupes && task.attempts > 0) {
     const isAwaited = scope.outcome === 'told' && task.awaitedSinceMs === undefined;
     return isAwaited ? { to: 'unanswered' } : failed(OUTCOME_UNKNOWN, 'unknown');
   }
@@ -86,7 +88,7 @@ export async function sendTask(
     if (isTyped(task, scope)) await type(deps, scope, session, task);
     if (scope.pacer.isOn) await scope.pacer.turn(scope.signal);
     if (!scope.begin()) return { to: 'cancelled' };
-    if (!scope.dedupes) await deps.attempts.begin({ taskId: task.taskId, lease: scope.lease });
+    if (!scope.dedupes) await deps.attempts.begin(note);
     hasBegun = true;
     const receipt = await session.send(outboundOf(task, media ?? undefined)).finally(scope.pacer.sent);
     const { at, assignedId } = receipt;
@@ -96,7 +98,7 @@ export async function sendTask(
     if (err instanceof SendUnanswered) return failed(OUTCOME_UNKNOWN, 'unknown');
     if (err instanceof SendDeferred) {
       // The network did not take it: whoever finds the task after a crash may send it.
-      if (hasBegun && !scope.dedupes) await deps.attempts.end({ taskId: task.taskId, lease: scope.lease });
+      if (hasBegun && !scope.dedupes) await deps.attempts.end(note);
       return { to: 'deferred', reason: err.reason, backOff: err.backOff };
     }
     if (err instanceof SendUnavailable && scope.outcome === 'told' && hasBegun) return { to: 'unanswered' };
