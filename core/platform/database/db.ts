@@ -288,7 +288,7 @@ export function isUnavailable(err: unknown): boolean {
     )
       return true;
   }
-  return /Connection terminated|Query read timeout|is not currently accepting connections|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
+  return /Connection terminated|Query read timeout|is not currently accepting connections|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed and is not queryable/.test(
     err.message,
   );
 }
