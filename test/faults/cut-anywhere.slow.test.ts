@@ -4,7 +4,7 @@ import { tellFigure } from '../support/figures.ts';
 import { cloneTemplate, startTestPostgres } from '../support/postgres.ts';
 import { waitFor } from '../support/process.ts';
 import { createTestVhost } from '../support/rabbitmq.ts';
-import { openRaggedLink, type RaggedLink } from '../support/ragged-link.ts';
+import { overRaggedLink, type RaggedLink } from '../support/ragged-link.ts';
 import { type System, startSystem } from '../support/system.ts';
 import { proveInboundOnce, writeToInstances } from './inbound.ts';
 import { receiveWebhooks } from './receive-webhooks.ts';
@@ -15,8 +15,6 @@ const LASTS_MS = sized(15_000, 15_000, 600_000);
 const INSTANCES = 16;
 const SEND_EVERY_MS = 250;
 const RECEIVED_PER_SECOND = 20;
-/** From the middle of a handshake to some hundreds of messages. */
-const BYTES = { fewest: 20, most: 400_000 };
 
 test(`connections to the database and the broker are cut after any byte for ${LASTS_MS / 1000} s: no process ends, each message and each event is told once`, async (t) => {
   const { system, links } = await start(t);
@@ -75,24 +73,19 @@ async function start(
 ): Promise<{ system: System; links: Record<'database' | 'broker', RaggedLink> }> {
   const postgres = await startTestPostgres({ fsync: IS_WHOLE });
   t.after(() => postgres.stop());
-  const databaseUrl = new URL((await cloneTemplate(postgres.url)).url);
-  const amqpUrl = new URL((await createTestVhost()).url);
-  const linkTo = async (url: URL) => {
-    const link = await openRaggedLink({ host: url.hostname, port: Number(url.port) }, BYTES);
-    t.after(() => link.close());
-    return link;
-  };
-  const links = { database: await linkTo(databaseUrl), broker: await linkTo(amqpUrl) };
-  const over = (url: URL, link: RaggedLink) =>
-    Object.assign(new URL(url), { hostname: '127.0.0.1', port: String(link.port) }).href;
+  const databaseUrl = (await cloneTemplate(postgres.url)).url;
+  const amqpUrl = (await createTestVhost()).url;
+  const database = await overRaggedLink(databaseUrl);
+  const broker = await overRaggedLink(amqpUrl);
+  for (const { link } of [database, broker]) t.after(() => link.close());
   const system = await startSystem({
-    databaseUrl: databaseUrl.href,
-    amqpUrl: amqpUrl.href,
+    databaseUrl,
+    amqpUrl,
     messaging: 2,
     workers: 2,
     billing: 1,
-    env: { DATABASE_URL: over(databaseUrl, links.database), AMQP_URL: over(amqpUrl, links.broker) },
+    env: { DATABASE_URL: database.url, AMQP_URL: broker.url },
   });
   t.after(() => system.stop());
-  return { system, links };
+  return { system, links: { database: database.link, broker: broker.link } };
 }

@@ -1,22 +1,26 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { waitFor } from '../support/process.ts';
+import type { RaggedLink } from '../support/ragged-link.ts';
 import type { System } from '../support/system.ts';
 import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
 import type { PhoneHandle } from '../support/whatsapp/phone-handle.ts';
 import type { Terminator } from './hurt-workers.ts';
 
-/** What is killed. A process takes the longest to come back. */
-export type What = 'answers' | 'connections' | 'process' | 'database' | 'lease';
+/** What is killed. A process takes the longest to come back. `cuts`: each connection to the database, after any byte, for a while. */
+export type What = 'answers' | 'connections' | 'process' | 'database' | 'lease' | 'cuts';
 
 /** A kill comes within so long after all are connected. */
 const WITHIN_MS = 800;
 const BACK_MS = 120_000;
+const CUTS_MS = 5_000;
 
 export interface Hurting {
   network: WhatsAppNetwork;
   system: System;
   terminator: Terminator;
+  /** To the database. */
+  link: RaggedLink;
   /** The phones of the instances. */
   phones: readonly PhoneHandle[];
   kills: number;
@@ -27,7 +31,7 @@ export interface Hurting {
 
 /** Kills again and again, each time when all instances are back. Answers how often what was killed. */
 export async function hurtWhatsApp(hurting: Hurting): Promise<Map<What, number>> {
-  const { network, system, terminator, phones, kills, whats, signal } = hurting;
+  const { network, system, terminator, link, phones, kills, whats, signal } = hurting;
   const counts = new Map<What, number>();
   for (let kill = 0; kill < kills && !signal.aborted; kill += 1) {
     // Whoever is killed should be at work.
@@ -46,7 +50,11 @@ export async function hurtWhatsApp(hurting: Hurting): Promise<Map<What, number>>
     else if (what === 'database') await terminator.endAll();
     else if (what === 'lease') await terminator.cutLocks();
     else if (what === 'answers') await loseAnswers(network);
-    else {
+    else if (what === 'cuts') {
+      link.fray();
+      await delay(CUTS_MS);
+      link.mend();
+    } else {
       const victim = system.workers[randomInt(system.workers.length)]!;
       await victim.kill('SIGKILL');
       await victim.restart();

@@ -19,12 +19,15 @@ export async function useSystem(
     workers?: number;
     amqpUrl?: string;
     env?: Record<string, string>;
+    /** The way on which its processes reach the database, by its URL. */
+    over?: (databaseUrl: string) => Promise<string>;
   } = {},
 ): Promise<System> {
   server ??= startTestPostgres({ fsync: IS_WHOLE });
   const database = await cloneTemplate((await server).url);
   const amqpUrl = options.amqpUrl ?? (await createTestVhost()).url;
-  const system = await startSystem({ ...options, databaseUrl: database.url, amqpUrl });
+  const env = { ...options.env, ...(options.over && { DATABASE_URL: await options.over(database.url) }) };
+  const system = await startSystem({ ...options, env, databaseUrl: database.url, amqpUrl });
   t.after(async () => {
     // A process that a failed test left frozen could not end.
     for (const process of [...system.messaging, ...system.billing, ...system.workers])

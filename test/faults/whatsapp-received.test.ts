@@ -12,7 +12,7 @@ import { createTerminator } from './hurt-workers.ts';
 import { proveStoredOnce } from './inbound.ts';
 import { sized } from './size.ts';
 
-const KILLS = sized(5, 10, 1_000);
+const KILLS = sized(6, 12, 1_000);
 const INSTANCES = 4;
 /** Messages that are written at once, at most. */
 const BURST_MAX = 24;
@@ -23,13 +23,13 @@ const PICTURE = randomBytes(20_000);
 /** So many messages of an instance may wait: they are there to be hurt, not to pile up. */
 const WAITING_MAX = 60;
 const LAST_MS = 180_000;
-const WHATS = ['process', 'connections', 'database', 'process', 'lease'] as const;
+const WHATS = ['process', 'connections', 'cuts', 'database', 'process', 'lease'] as const;
 
 /** What an instance was written, in order: by the id of each message, its chat. */
 type Written = Map<string, string>;
 
 test(`${KILLS} kills of workers, connections, the database and leases while WhatsApp messages arrive in bursts: each is stored and told once, in order`, async (t) => {
-  const { network, system, call } = await useWhatsAppSystem(t);
+  const { network, system, call, link } = await useWhatsAppSystem(t);
   const terminator = createTerminator(system.env.DATABASE_URL!);
   t.after(() => terminator.close());
   const phones = Array.from({ length: INSTANCES }, (_, nth) => network.phone(`551193333000${nth}`));
@@ -40,7 +40,7 @@ test(`${KILLS} kills of workers, connections, the database and leases while What
   const writing = paired.map((each, nth) => writeAll(network, each, { friends, nth }, stopping.signal));
   for (const each of writing) each.catch(() => stopping.abort());
   const kinds = await hurtWhatsApp({
-    ...{ network, system, terminator, phones },
+    ...{ network, system, terminator, link, phones },
     ...{ kills: KILLS, whats: WHATS, signal: stopping.signal },
   });
   stopping.abort();

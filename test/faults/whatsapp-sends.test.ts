@@ -19,7 +19,7 @@ const PAUSE_MS = 40;
 const WAITING_MAX = 40;
 const LAST_MS = 180_000;
 
-const WHATS = ['answers', 'connections', 'process', 'answers', 'database', 'lease'] as const;
+const WHATS = ['answers', 'connections', 'process', 'cuts', 'answers', 'database', 'lease'] as const;
 
 /** What one instance was told to send, in the order of the 202s. */
 interface Sent {
@@ -28,7 +28,7 @@ interface Sent {
 }
 
 test(`${KILLS} kills of workers, connections, the database and leases while WhatsApp messages are sent: each device decrypts each message once, in order`, async (t) => {
-  const { network, system, call } = await useWhatsAppSystem(t);
+  const { network, system, call, link } = await useWhatsAppSystem(t);
   const terminator = createTerminator(system.env.DATABASE_URL!);
   t.after(() => terminator.close());
   const friend = network.phone('5511900000000', 'Friend');
@@ -48,7 +48,7 @@ test(`${KILLS} kills of workers, connections, the database and leases while What
   const sending = paired.map((each, nth) => sendAll(network, call, each, { friend, nth }, stopping.signal));
   for (const each of sending) each.catch(() => stopping.abort());
   const kinds = await hurtWhatsApp({
-    ...{ network, system, terminator, phones },
+    ...{ network, system, terminator, link, phones },
     ...{ kills: KILLS, whats: WHATS, signal: stopping.signal },
   });
   stopping.abort();

@@ -11,6 +11,17 @@ export interface RaggedLink extends Link {
   mend(): void;
 }
 
+/** From the middle of a handshake to some hundreds of messages. */
+const BYTES = { fewest: 20, most: 400_000 };
+
+/** The same server over such a link, and the link. */
+export async function overRaggedLink(server: string): Promise<{ link: RaggedLink; url: string }> {
+  const url = new URL(server);
+  const link = await openRaggedLink({ host: url.hostname, port: Number(url.port) }, BYTES);
+  Object.assign(url, { hostname: '127.0.0.1', port: String(link.port) });
+  return { link, url: url.href };
+}
+
 /**
  * Each direction of each connection passes between `fewest` and `most` bytes, of each order of size as often. The cut passes
  * the bytes before it, and then resets the connection or ends it in order, at both ends.

@@ -7,6 +7,7 @@ import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { useSystem } from '../../faults/use-system.ts';
 import { waitFor } from '../process.ts';
+import { overRaggedLink, type RaggedLink } from '../ragged-link.ts';
 import { seedCompany } from '../seed.ts';
 import type { System } from '../system.ts';
 import { ensureWhatsAppLibrary } from './library-install.ts';
@@ -28,10 +29,10 @@ interface Answer {
   body: any;
 }
 
-/** A simulated WhatsApp network, and a system of two workers without pacing on it. */
+/** A simulated WhatsApp network, and a system of two workers without pacing on it, which reaches its database over `link`. */
 export async function useWhatsAppSystem(
   t: TestContext,
-): Promise<{ network: WhatsAppNetwork; system: System; call: Call }> {
+): Promise<{ network: WhatsAppNetwork; system: System; call: Call; link: RaggedLink }> {
   await ensureWhatsAppLibrary();
   const network = await startWhatsAppNetwork();
   t.after(() => network.close());
@@ -39,8 +40,15 @@ export async function useWhatsAppSystem(
   t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
   const authority = path.join(folder, 'media.pem');
   await writeFile(authority, network.ca);
+  const links: RaggedLink[] = [];
   const system = await useSystem(t, {
     workers: 2,
+    async over(databaseUrl) {
+      const { link, url } = await overRaggedLink(databaseUrl);
+      links.push(link);
+      t.after(() => link.close());
+      return url;
+    },
     env: {
       NETWORK_DRIVERS: 'sandbox,whatsapp',
       WHATSAPP_URL: network.url,
@@ -52,7 +60,7 @@ export async function useWhatsAppSystem(
     },
   });
   await untilShared(system);
-  return { network, system, call: await callerOf(system) };
+  return { network, system, call: await callerOf(system), link: links[0]! };
 }
 
 /** Until each worker has its share of the shards: a pairing ends when its instance changes its owner. */
