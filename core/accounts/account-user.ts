@@ -36,9 +36,22 @@ export async function findAccountUser(
   userId: number,
   options: { lock?: boolean } = {},
 ): Promise<AccountUser | null> {
+  return readAccountUser(sql, userId, options.lock ? 'FOR UPDATE OF u' : '');
+}
+
+/**
+ * The user whose password was checked, as of now, and unchanged until the transaction ends. Null when the user is gone
+ * or has another password or e-mail by now: that has ended all sessions (ACC-48), and nothing may begin by the old ones
+ * after it.
+ */
+export async function holdProvenUser(sql: Sql, proven: AccountUser): Promise<AccountUser | null> {
+  const user = await readAccountUser(sql, proven.id, 'FOR SHARE OF u');
+  return user?.password_hash === proven.password_hash && user.email === proven.email ? user : null;
+}
+
+async function readAccountUser(sql: Sql, userId: number, lock: string): Promise<AccountUser | null> {
   const { rows } = await sql.query<AccountUser>(
-    `SELECT ${ACCOUNT_USER_COLUMNS} FROM users u JOIN companies c ON c.id = u.company_id
-     WHERE u.id = $1 ${options.lock ? 'FOR UPDATE OF u' : ''}`,
+    `SELECT ${ACCOUNT_USER_COLUMNS} FROM users u JOIN companies c ON c.id = u.company_id WHERE u.id = $1 ${lock}`,
     [userId],
   );
   return rows[0] ?? null;

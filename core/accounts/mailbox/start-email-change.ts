@@ -1,6 +1,7 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import { mails } from '../../mail/mails.ts';
+import { holdProvenUser } from '../account-user.ts';
 import { checkCurrentPassword } from '../check-current-password.ts';
 import type { AccountDeps } from '../deps.ts';
 import { mailboxFull } from '../mailbox-full.ts';
@@ -22,6 +23,7 @@ export async function startEmailChange(
     throw apiError('BAD_REQUEST', { message: 'new_email: is the address of this account already' });
   const companyId = user.company_id;
   await deps.db.transaction(async (sql) => {
+    if (!(await holdProvenUser(sql, user))) throw apiError('INVALID_CURRENT_PASSWORD');
     const taken = await sql.query('SELECT 1 FROM users WHERE lower(email) = $1', [newEmail]);
     if (taken.rows.length > 0) throw apiError('EMAIL_ALREADY_TAKEN');
     const code = await writeEmailCode(deps, sql, {

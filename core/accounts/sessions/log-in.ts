@@ -3,7 +3,12 @@ import type { QueryResultRow } from 'pg';
 import { type AuditAction, recordAudit } from '../../audit/record-audit.ts';
 import { oneRow } from '../../platform/database/one-row.ts';
 import { MINUTE_MS } from '../../platform/durations.ts';
-import { ACCOUNT_USER_COLUMNS, type AccountUser, isUsersSuperadmin } from '../account-user.ts';
+import {
+  ACCOUNT_USER_COLUMNS,
+  type AccountUser,
+  holdProvenUser,
+  isUsersSuperadmin,
+} from '../account-user.ts';
 import type { AccountDeps } from '../deps.ts';
 import { issueSession, type SessionGrant } from './issue-session.ts';
 import { countLoginFailure, lockedError, lockoutKey, passLockout } from './login-lockout.ts';
@@ -39,6 +44,8 @@ export async function logIn(
   if (user.company_status !== 'active' && !superadmin) throw apiError('COMPANY_SUSPENDED');
   const grant = await deps.db.transaction(async (sql) => {
     await passLockout(deps, sql, key);
+    const proven = await holdProvenUser(sql, user);
+    if (!proven) throw apiError('INVALID_CREDENTIALS');
     await recordAudit(sql, {
       companyId: user.company_id,
       userId: user.id,
@@ -47,7 +54,7 @@ export async function logIn(
       traceId: input.traceId,
       at: deps.clock.now(),
     });
-    return issueSession(deps, sql, user);
+    return issueSession(deps, sql, proven);
   });
   if (fresh < keys.length) await noteSuccess(deps, keys);
   return grant;

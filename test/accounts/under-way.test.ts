@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { setPassword } from '@posthorn/core/accounts/passwords/set-password.ts';
+import type { Sql } from '@posthorn/core/platform/database/db.ts';
+import { waitFor } from '../support/process.ts';
+import { type AccountServer, startAccountServer } from './support/account-server.ts';
+import { type ApiAnswer, refused } from './support/api-client.ts';
+import { newEmail, newMember, newOwner, type Person } from './support/people.ts';
+
+let server: AccountServer;
+before(async () => {
+  server = await startAccountServer();
+});
+after(() => server.close());
+
+const api: AccountServer['api'] = (...request) => server.api(...request);
+
+/** Makes a change of a user while the requests wait for it to be over, and gives their answers. */
+async function during<Asked extends Promise<ApiAnswer>[]>(
+  person: Person,
+  change: (sql: Sql) => Promise<unknown>,
+  ask: () => [...Asked],
+): Promise<ApiAnswer[]> {
+  const client = await server.db.pool.connect();
+  try {
+    await client.query('BEGIN');
+    await client.query('SELECT FROM users WHERE id = $1 FOR UPDATE', [person.userId]);
+    const asked = ask();
+    await waitFor(async () => {
+      const { rows } = await server.db.query<{ n: number }>(
+        `SELECT count(*) AS n FROM pg_stat_activity
+         WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      );
+      return rows[0]!.n === asked.length;
+    }, 20_000);
+    await change(client);
+    await client.query('COMMIT');
+    return await Promise.all(asked);
+  } finally {
+    client.release();
+  }
+}
+
+const toAnotherPassword = (person: Person) => async (sql: Sql) => {
+  const passwordHash = 'of a password that was set meanwhile';
+  await setPassword(sql, { userId: person.userId, passwordHash, keepJti: null, now: server.clock.now() });
+};
+
+describe('a login that is under way', () => {
+  const underWay = (person: Person) => () => [
+    api('POST', '/v1/auth/login', { body: { email: person.email, password: person.password } }),
+  ];
+  const sessions = async (person: Person) => {
+    const { rows } = await server.db.query<{ n: number }>(
+      'SELECT count(*) AS n FROM refresh_families WHERE user_id = $1 AND revoked_at IS NULL',
+      [person.userId],
+    );
+    return rows[0]!.n;
+  };
+
+  test('begins no session by the old password once another one is set', async () => {
+    const person = await newOwner(server);
+    const [answer] = await during(person, toAnotherPassword(person), underWay(person));
+    refused(answer!, 401, 'INVALID_CREDENTIALS');
+    assert.equal(await sessions(person), 0);
+  });
+
+  test('begins no session by the old e-mail once it was changed', async () => {
+    const person = await newOwner(server);
+    const change = (sql: Sql) =>
+      sql.query('UPDATE users SET email = $2 WHERE id = $1', [person.userId, newEmail()]);
+    const before = await sessions(person);
+    const [answer] = await during(person, change, underWay(person));
+    refused(answer!, 401, 'INVALID_CREDENTIALS');
+    assert.equal(await sessions(person), before);
+  });
+
+  test('of a user who is removed meanwhile is refused like any other', async () => {
+    const person = await newMember(server, await newOwner(server), 'agent');
+    const change = (sql: Sql) => sql.query('DELETE FROM users WHERE id = $1', [person.userId]);
+    const [answer] = await during(person, change, underWay(person));
+    refused(answer!, 401, 'INVALID_CREDENTIALS');
+  });
+
+  test('begins its session when something else of the user is changed', async () => {
+    const person = await newOwner(server);
+    const change = (sql: Sql) => sql.query(`UPDATE users SET name = 'Nina' WHERE id = $1`, [person.userId]);
+    const [answer] = await during(person, change, underWay(person));
+    assert.deepEqual([answer!.status, answer!.body.name], [200, 'Nina'], answer!.text);
+  });
+});
+
+test('a change of the e-mail does not begin by the old password once another one is set', async () => {
+  const person = await newOwner(server);
+  const body = { new_email: newEmail(), current_password: person.password };
+  const [answer] = await during(person, toAnotherPassword(person), () => [
+    api('POST', '/v1/auth/me/email/start', { jwt: person.jwt, body }),
+  ]);
+  refused(answer!, 401, 'INVALID_CURRENT_PASSWORD');
+  assert.deepEqual(await server.mailsTo(body.new_email), []);
+});
