@@ -5,7 +5,7 @@ import type { Sql } from '@posthorn/core/platform/database/db.ts';
 import { waitFor } from '../support/process.ts';
 import { type AccountServer, startAccountServer } from './support/account-server.ts';
 import { type ApiAnswer, refused } from './support/api-client.ts';
-import { newEmail, newMember, newOwner, type Person } from './support/people.ts';
+import { newEmail, newMember, newOwner, PASSWORD, type Person } from './support/people.ts';
 
 let server: AccountServer;
 before(async () => {
@@ -98,4 +98,47 @@ test('a change of the e-mail does not begin by the old password once another one
   ]);
   refused(answer!, 401, 'INVALID_CURRENT_PASSWORD');
   assert.deepEqual(await server.mailsTo(body.new_email), []);
+});
+
+describe('an owner who is made an agent meanwhile', () => {
+  const demoted = (person: Person) => (sql: Sql) =>
+    sql.query(`UPDATE users SET role = 'agent' WHERE id = $1`, [person.userId]);
+
+  test('makes no user, key or webhook any more, and changes and removes none', async () => {
+    const founder = await newOwner(server);
+    const person = await newMember(server, founder, 'owner');
+    const other = await newMember(server, founder, 'agent');
+    const key = (await api('POST', '/v1/tokens', { jwt: person.jwt, body: {} })).body.token;
+    const user = () => ({ email: newEmail(), name: 'Eve', role: 'owner', password: PASSWORD });
+    const answers = await during(person, demoted(person), () =>
+      [{ jwt: person.jwt }, { key }].flatMap((who) => [
+        api('POST', '/v1/users', { ...who, body: user() }),
+        api('PATCH', `/v1/users/${other.userId}`, { ...who, body: { role: 'owner' } }),
+        api('DELETE', `/v1/users/${other.userId}`, who),
+        api('POST', '/v1/tokens', { ...who, body: {} }),
+        api('POST', '/v1/webhooks', { ...who, body: { url: 'https://hooks.example.test/' } }),
+      ]),
+    );
+    for (const answer of answers) refused(answer, 403, 'INSUFFICIENT_PERMISSIONS');
+    const { body } = await api('GET', '/v1/users', { jwt: founder.jwt });
+    assert.deepEqual(
+      body.data.map((each: { id: number; role: string }) => [each.id, each.role]),
+      [
+        [founder.userId, 'owner'],
+        [person.userId, 'agent'],
+        [other.userId, 'agent'],
+      ],
+    );
+  });
+
+  test('does make them when the new role allows it', async () => {
+    const founder = await newOwner(server);
+    const person = await newMember(server, founder, 'admin');
+    const promoted = (sql: Sql) =>
+      sql.query(`UPDATE users SET role = 'owner' WHERE id = $1`, [person.userId]);
+    const [answer] = await during(person, promoted, () => [
+      api('POST', '/v1/webhooks', { jwt: person.jwt, body: { url: 'https://hooks.example.test/' } }),
+    ]);
+    assert.equal(answer!.status, 201, answer!.text);
+  });
 });

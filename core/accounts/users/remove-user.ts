@@ -1,5 +1,6 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { forgetCached } from '../../access/forget-cached.ts';
+import { lockPrincipal } from '../../access/lock-principal.ts';
 import type { Principal } from '../../access/principal.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import type { AccountDeps } from '../deps.ts';
@@ -19,6 +20,7 @@ export async function removeUser(
     if (userId === principal.userId)
       throw apiError('CONFLICT', { message: 'you cannot remove yourself; delete the account instead' });
     const user = await keepAnOwner(sql, { companyId, userId, newRole: null });
+    await lockPrincipal(sql, principal);
     await sql.query('DELETE FROM users WHERE company_id = $1 AND id = $2', [companyId, userId]);
     await forgetCached(sql, `user:${userId}`);
     await recordAudit(sql, {
