@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { waitFor } from '../support/process.ts';
 import { startAccountServer } from './support/account-server.ts';
 import { type ApiAnswer, cookiesOf, refused } from './support/api-client.ts';
 import {
@@ -238,6 +239,35 @@ describe('GET /v1/auth/oauth/{provider}/callback', () => {
       const back = await setup.openid.authorize(tab.url, googlePerson());
       sentTo(await comeBack(setup, back, second.cookies), '/oauth/complete', { provider: 'google' });
     }
+  });
+
+  test('two tabs that come back at the same moment both log in, and the identity is linked once', async () => {
+    const owner = await newOwner(setup.server);
+    const person = googlePerson({ email: owner.email });
+    const client = await setup.server.db.pool.connect();
+    await client.query('BEGIN');
+    await client.query('SELECT FROM users WHERE id = $1 FOR UPDATE', [owner.userId]);
+    const tabs: Promise<ApiAnswer>[] = [];
+    for (let tab = 0; tab < 2; tab += 1) {
+      const begun = await begin(setup, 'google');
+      tabs.push(comeBack(setup, await setup.openid.authorize(begun.url, person), begun.cookies));
+    }
+    await waitFor(async () => {
+      const { rowCount } = await setup.server.db.query(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      );
+      return rowCount === tabs.length;
+    });
+    await client.query('COMMIT');
+    client.release();
+    for (const answer of await Promise.all(tabs)) {
+      sentTo(answer, '/oauth/callback', { provider: 'google' });
+      assert.equal((await sessionOf(answer)).user_id, owner.userId);
+    }
+    const { rowCount } = await setup.server.db.query('SELECT FROM oauth_identities WHERE user_id = $1', [
+      owner.userId,
+    ]);
+    assert.equal(rowCount, 1);
   });
 
   test('a provider that tells the e-mail only to who asks for it serves as well', async () => {

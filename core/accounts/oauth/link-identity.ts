@@ -18,11 +18,13 @@ export async function linkIdentity(
   const { user, provider, subject, traceId } = input;
   const now = deps.clock.now();
   const taken = await takeOver(deps, sql, { user, by: provider, traceId });
-  await sql.query(
+  const linked = await sql.query(
     `INSERT INTO oauth_identities (provider, subject, user_id, company_id, created_at)
-     VALUES ($1, $2, $3, $4, $5)`,
+     VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
     [provider, subject, user.id, user.company_id, now],
   );
+  // By the login of another tab, which held the user's row until now.
+  if (linked.rowCount === 0) return taken;
   await recordAudit(sql, {
     companyId: user.company_id,
     userId: user.id,
