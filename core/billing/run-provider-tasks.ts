@@ -1,5 +1,4 @@
 import type { BillingCycle } from '@posthorn/contract/billing/catalog.ts';
-import type { SubscriptionStatus } from '@posthorn/contract/billing/subscriptions.ts';
 import { oneRow } from '../platform/database/one-row.ts';
 import { holderIsGone, type Pulse } from '../workers/pulse.ts';
 import { addonPriceCents } from './catalog/prices.ts';
@@ -93,7 +92,8 @@ const RUN: Record<TaskKind, (deps: TaskDeps, task: Task) => Promise<void>> = {
 };
 
 interface Terms {
-  status: SubscriptionStatus;
+  /** Cancelled, or closed after its trial. */
+  over: boolean;
   provider_id: string;
   display_name: string;
   cycle: BillingCycle;
@@ -101,10 +101,14 @@ interface Terms {
   addons: { quantity: number; price_cents: number; cycle: BillingCycle }[] | null;
 }
 
-/** The provider's next charges have the price of the next invoice: the scheduled plan and all add-ons. */
+/**
+ * The provider's next charges have the price of the next invoice: the scheduled plan and all add-ons. Also of a trial that
+ * has expired and waits for a late payment, which applies the scheduled plan.
+ */
 async function syncSubscription(deps: TaskDeps, task: Task): Promise<void> {
   const { rows } = await deps.db.query<Terms>(
-    `SELECT subscription.status, subscription.asaas_subscription_id AS provider_id, plan.display_name, plan.cycle,
+    `SELECT subscription.cancelled_at IS NOT NULL OR subscription.closed_at IS NOT NULL AS over,
+            subscription.asaas_subscription_id AS provider_id, plan.display_name, plan.cycle,
             plan.price_cents,
             (SELECT json_agg(json_build_object('quantity', item.quantity, 'price_cents', addon.price_cents, 'cycle', addon.cycle))
              FROM billing.subscription_items item JOIN billing.addons addon ON addon.code = item.code
@@ -115,7 +119,7 @@ async function syncSubscription(deps: TaskDeps, task: Task): Promise<void> {
     [task.subject_id],
   );
   const terms = rows[0];
-  if (!terms || terms.status === 'cancelled' || terms.status === 'expired') return;
+  if (!terms || terms.over) return;
   const valueCents = (terms.addons ?? []).reduce(
     (sum, addon) =>
       sum +
@@ -130,18 +134,22 @@ async function syncSubscription(deps: TaskDeps, task: Task): Promise<void> {
   await loadCharges(deps, task);
 }
 
-/** An expired subscription is closed first: from then on no payment revives it. */
+/**
+ * An expired subscription is closed first: from then on no payment revives it. A cancelled one ends whatever its state is by
+ * now: a chargeback suspends it.
+ */
 async function endSubscription(deps: TaskDeps, task: Task): Promise<void> {
   const providerId = await deps.db.transaction(async (sql) => {
     const time = await lockCompany(sql, task.company_id, deps.clock);
-    const { rows } = await sql.query<{ status: SubscriptionStatus; provider_id: string }>(
+    const { rows } = await sql.query<{ over: boolean; provider_id: string }>(
       `UPDATE billing.subscriptions
        SET closed_at = CASE WHEN status = 'expired' THEN coalesce(closed_at, $2) ELSE closed_at END
-       WHERE id = $1 RETURNING status, asaas_subscription_id AS provider_id`,
+       WHERE id = $1
+       RETURNING cancelled_at IS NOT NULL OR closed_at IS NOT NULL AS over, asaas_subscription_id AS provider_id`,
       [task.subject_id, time.now],
     );
     const row = rows[0];
-    return row && (row.status === 'cancelled' || row.status === 'expired') ? row.provider_id : null;
+    return row?.over ? row.provider_id : null;
   });
   if (providerId !== null) await deps.provider.deleteSubscription(providerId);
 }

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { runDueTask } from '@posthorn/core/billing/run-provider-tasks.ts';
+import { moveByClock } from '@posthorn/core/billing/subscriptions/move-by-clock.ts';
+import type { Answer } from '../support/messaging.ts';
+import type { SeededCompany } from '../support/seed.ts';
+import { type AsaasServer, startAsaasServer } from './asaas-server.ts';
+import { drainEvents, startTestBilling, type TestBilling, withSubscription } from './billing-harness.ts';
+import { paymentEvent } from './provider-payloads.ts';
+
+/** Payments and chargebacks that come while the provider has not yet been told of a change. */
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const PATH = '/v1/billing/subscriptions';
+
+let asaas: AsaasServer;
+let billing: TestBilling;
+before(async () => {
+  asaas = await startAsaasServer();
+  billing = await startTestBilling({ asaas });
+});
+after(async () => {
+  await billing.close();
+  await asaas.close();
+});
+beforeEach(() => asaas.clearFaults());
+
+/** The provider is well again, and the worker has run until it finds nothing more to do. */
+async function recover(): Promise<void> {
+  asaas.clearFaults();
+  for (let hour = 0; hour < 8; hour += 1) {
+    billing.parts.clock.advance(HOUR_MS);
+    while (await runDueTask(billing.billing));
+  }
+}
+
+async function tell(event: string, subscription: Answer['body'], paymentId = 'pay_first'): Promise<void> {
+  const at = billing.parts.clock.now();
+  await billing.deliver(paymentEvent(event, subscription, { at, paymentId }));
+  await drainEvents(billing);
+}
+
+async function pass(ms: number): Promise<void> {
+  billing.parts.clock.advance(ms);
+  await moveByClock(billing.billing);
+}
+
+const read = async ({ apiKey }: SeededCompany) =>
+  (await billing.call('GET', `${PATH}/current`, { key: apiKey })).body;
+const atProvider = (subscription: Answer['body']) =>
+  asaas.subscriptions.get(subscription.asaas_subscription_id)!;
+
+describe('a plan change that the provider could not be told before the trial ended', () => {
+  it('reaches it all the same: the late payment that converts the trial applies the plan', async () => {
+    const { subscription, ...company } = await withSubscription(billing, { billing_type: 'boleto' });
+    await pass(30 * DAY_MS - HOUR_MS);
+    asaas.fault('PUT /subscriptions', { kind: '500-before' }, 9);
+    const body = { new_plan_code: 'pro_monthly' };
+    const changed = await billing.call('POST', `${PATH}/${subscription.id}/change-plan`, {
+      key: company.apiKey,
+      body,
+    });
+    assert.equal(changed.status, 202);
+    await runDueTask(billing.billing);
+    await pass(2 * HOUR_MS);
+    assert.equal((await read(company)).status, 'expired');
+    await recover();
+    await tell('PAYMENT_RECEIVED', subscription, 'pay_late');
+    const { status, plan_code } = await read(company);
+    assert.deepEqual([status, plan_code], ['active', 'pro_monthly']);
+    assert.equal(atProvider(subscription).value, 149.9);
+  });
+});
+
+describe('a cancelled subscription that is charged back before the provider has ended it', () => {
+  it('is ended there although it is suspended here', async () => {
+    const { subscription, ...company } = await withSubscription(billing, { billing_type: 'boleto' });
+    await tell('PAYMENT_RECEIVED', subscription, 'pay_charged_back');
+    asaas.fault('DELETE /subscriptions', { kind: '500-before' }, 9);
+    const cancelled = await billing.call('POST', `${PATH}/${subscription.id}/cancel`, {
+      key: company.apiKey,
+      body: { immediate: true },
+    });
+    assert.equal(cancelled.status, 204);
+    await runDueTask(billing.billing);
+    billing.parts.clock.advance(HOUR_MS / 60);
+    await tell('PAYMENT_CHARGEBACK_REQUESTED', subscription, 'pay_charged_back');
+    assert.equal((await read(company)).status, 'suspended');
+    await recover();
+    assert.equal(atProvider(subscription).deleted, true);
+  });
+});
