@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
+import { undoDueIntents } from '@posthorn/core/billing/provider/provider-intents.ts';
 import { runDueTask } from '@posthorn/core/billing/run-provider-tasks.ts';
 import { moveByClock } from '@posthorn/core/billing/subscriptions/move-by-clock.ts';
 import type { Answer } from '../support/messaging.ts';
+import { waitFor } from '../support/process.ts';
 import type { SeededCompany } from '../support/seed.ts';
 import { type AsaasServer, startAsaasServer } from './asaas-server.ts';
 import { drainEvents, startTestBilling, type TestBilling, withSubscription } from './billing-harness.ts';
@@ -31,6 +33,7 @@ async function recover(): Promise<void> {
   asaas.clearFaults();
   for (let hour = 0; hour < 8; hour += 1) {
     billing.parts.clock.advance(HOUR_MS);
+    await undoDueIntents(billing.billing);
     while (await runDueTask(billing.billing));
   }
 }
@@ -89,5 +92,37 @@ describe('a cancelled subscription that is charged back before the provider has 
     assert.equal((await read(company)).status, 'suspended');
     await recover();
     assert.equal(atProvider(subscription).deleted, true);
+  });
+});
+
+describe('a late payment for an expired trial that comes while its company subscribes again', () => {
+  const ofCustomer = (subscription: Answer['body']) =>
+    [...asaas.subscriptions.values()].filter(
+      ({ customer }) => customer === atProvider(subscription).customer,
+    );
+
+  it('converts it, and the new subscription answers 409 SUBSCRIPTION_EXISTS and is undone', async () => {
+    const { subscription, ...company } = await withSubscription(billing, { billing_type: 'boleto' });
+    await pass(30 * DAY_MS + HOUR_MS);
+    assert.equal((await read(company)).status, 'expired');
+    const paid = Promise.withResolvers<void>();
+    asaas.fault('POST /subscriptions', { kind: 'slow', until: paid.promise });
+    const subscribing = billing.call('POST', PATH, {
+      key: company.apiKey,
+      body: { plan_code: 'starter_monthly', billing_type: 'boleto' },
+    });
+    await waitFor(() => ofCustomer(subscription).length === 2);
+    await tell('PAYMENT_RECEIVED', subscription, 'pay_on_the_last_day');
+    paid.resolve();
+    const { status, body } = await subscribing;
+    assert.deepEqual([status, body.error_code], [409, 'SUBSCRIPTION_EXISTS']);
+    await recover();
+    assert.deepEqual([(await read(company)).id, (await read(company)).status], [subscription.id, 'active']);
+    assert.ok(!atProvider(subscription).deleted);
+    const others = ofCustomer(subscription).filter(({ id }) => id !== subscription.asaas_subscription_id);
+    assert.deepEqual(
+      others.map(({ deleted }) => deleted),
+      [true],
+    );
   });
 });

@@ -116,13 +116,9 @@ async function begin(deps: CreateDeps, sql: Sql, order: Order, remoteIp: string)
   await requireActive(sql, companyId);
   const profile = await deps.orm.forCompany(companyId).findOne(ProfileSchema, {});
   if (!profile) throw apiError('PROFILE_REQUIRED');
-  const live = await sql.query(
-    `SELECT FROM billing.subscriptions
-     WHERE company_id = $1 AND status IN ('trialing', 'active', 'past_due', 'suspended')`,
-    [companyId],
-  );
+  const live = await hasLive(sql, companyId);
   const open = await openIntents(sql, { companyId, kind: 'subscription', now: deps.clock.now() });
-  if (live.rowCount !== 0 || open.some(({ underWay }) => underWay)) throw apiError('SUBSCRIPTION_EXISTS');
+  if (live || open.some(({ underWay }) => underWay)) throw apiError('SUBSCRIPTION_EXISTS');
   const cardToken = order.cardId === null ? null : await openCardToken(deps, sql, companyId, order.cardId);
   const reference = await recordIntent(sql, { companyId, kind: 'subscription', now: deps.clock.now() });
   const beginsTrial = await claimTrial(deps, sql, { documentNumber: profile.documentNumber, reference });
@@ -144,6 +140,15 @@ async function begin(deps: CreateDeps, sql: Sql, order: Order, remoteIp: string)
       remoteIp,
     },
   };
+}
+
+async function hasLive(sql: Sql, companyId: number): Promise<boolean> {
+  const { rowCount } = await sql.query(
+    `SELECT FROM billing.subscriptions
+     WHERE company_id = $1 AND status IN ('trialing', 'active', 'past_due', 'suspended')`,
+    [companyId],
+  );
+  return rowCount !== 0;
 }
 
 /** When the trial of the company's first subscription ends; now, when that is past or another company had the trial. */
@@ -211,6 +216,8 @@ async function commit(
   const realNow = deps.clock.now();
   const time = await lockCompany(sql, companyId, deps.clock);
   await requireActive(sql, companyId);
+  // A late payment has converted the expired one meanwhile: it is the company's, and the new one is undone.
+  if (await hasLive(sql, companyId)) throw apiError('SUBSCRIPTION_EXISTS');
   if (!(await completeIntent(sql, begun.request.reference)))
     throw apiError('SERVICE_UNAVAILABLE', { cause: new Error('the request took too long and was undone') });
   if (begun.beginsTrial && !(await useTrial(sql, begun.request.reference, realNow)))
