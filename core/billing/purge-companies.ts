@@ -15,12 +15,18 @@ const TABLES = [
 
 /**
  * Removes what billing keeps of companies whose data messaging has purged, 30 days after their deletion
- * (ACC-26): their row is gone there. Gives the number of companies.
+ * (ACC-26): their row is gone there. Gives the number of companies. One that the provider could still charge keeps its
+ * rows until the tasks and intents that end this are done: nobody else knows of it.
  */
 export async function purgeCompanies(deps: Pick<BillingDeps, 'db'>): Promise<number> {
   const { rows } = await deps.db.query<{ company_id: number }>(
     `SELECT company_id FROM billing.accounts mine
-     WHERE NOT EXISTS (SELECT FROM public.companies theirs WHERE theirs.id = mine.company_id) LIMIT 100`,
+     WHERE NOT EXISTS (SELECT FROM public.companies theirs WHERE theirs.id = mine.company_id)
+       AND NOT EXISTS (SELECT FROM billing.provider_tasks task
+                       WHERE task.company_id = mine.company_id AND task.kind = 'end_subscription')
+       AND NOT EXISTS (SELECT FROM billing.provider_intents intent
+                       WHERE intent.company_id = mine.company_id AND intent.state IN ('started', 'undo'))
+     LIMIT 100`,
   );
   for (const { company_id } of rows)
     await deps.db.transaction(async (sql) => {

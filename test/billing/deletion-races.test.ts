@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { undoDueIntents } from '@posthorn/core/billing/provider/provider-intents.ts';
+import { purgeCompanies } from '@posthorn/core/billing/purge-companies.ts';
+import { runDueTask } from '@posthorn/core/billing/run-provider-tasks.ts';
 import { cancelDeleted } from '@posthorn/core/billing/subscriptions/cancel-deleted.ts';
+import { rowsLeft } from '@posthorn/core/operations/tenant-tables.ts';
 import { waitFor } from '../support/process.ts';
 import type { SeededCompany } from '../support/seed.ts';
 import { type AsaasServer, startAsaasServer } from './asaas-server.ts';
-import { startTestBilling, type TestBilling, withProfile, withSubscription } from './billing-harness.ts';
+import {
+  INTERNAL_SECRET,
+  startTestBilling,
+  type TestBilling,
+  withProfile,
+  withSubscription,
+} from './billing-harness.ts';
 
 describe('a company that is deleted or suspended while it subscribes', () => {
   let asaas: AsaasServer;
@@ -72,5 +81,83 @@ describe('a company that is deleted or suspended while it subscribes', () => {
     assert.equal(asaas.subscriptions.get(company.subscription.asaas_subscription_id)!.deleted, true);
     assert.equal(await statusOf(other), 'trialing');
     assert.equal(await cancelDeleted(billing.billing), 0);
+  });
+});
+
+describe('a company that is erased while the provider could still charge it', () => {
+  let asaas: AsaasServer;
+  let billing: TestBilling;
+  before(async () => {
+    asaas = await startAsaasServer();
+    billing = await startTestBilling({ asaas, asaasTimeoutMs: 500 });
+  });
+  after(async () => {
+    await billing.close();
+    await asaas.close();
+  });
+
+  /** As `erase` does: billing cancels, messaging's rows go, and what billing keeps is purged. */
+  async function erase({ companyId }: SeededCompany): Promise<void> {
+    const path = `/internal/v1/companies/${companyId}/cancel-subscriptions`;
+    const asked = await billing.call('POST', path, { headers: { 'x-internal-secret': INTERNAL_SECRET } });
+    assert.equal(asked.status, 200, asked.text);
+    await billing.parts.db.query('DELETE FROM companies WHERE id = $1', [companyId]);
+    await purgeCompanies(billing.billing);
+  }
+  const left = async ({ companyId }: SeededCompany) =>
+    Object.keys(await rowsLeft(billing.parts.db, companyId)).filter((table) => table.startsWith('billing.'))
+      .length;
+  async function recover(): Promise<void> {
+    asaas.clearFaults();
+    for (let hour = 0; hour < 8; hour += 1) {
+      billing.parts.clock.advance(3_600_000);
+      await undoDueIntents(billing.billing);
+      while (await runDueTask(billing.billing));
+    }
+  }
+
+  it('is charged no more, once the provider is told of an earlier cancellation, and then nothing is left', async () => {
+    const company = await withSubscription(billing);
+    const { id, asaas_subscription_id } = company.subscription;
+    asaas.fault('DELETE /subscriptions', { kind: '500-before' }, 9);
+    const cancelled = await billing.call('POST', `/v1/billing/subscriptions/${id}/cancel`, {
+      key: company.apiKey,
+      body: { immediate: true },
+    });
+    assert.equal(cancelled.status, 204);
+    await runDueTask(billing.billing);
+    await erase(company);
+    assert.ok((await left(company)) > 0);
+    await recover();
+    assert.equal(asaas.subscriptions.get(asaas_subscription_id)!.deleted, true);
+    assert.equal(await purgeCompanies(billing.billing), 1);
+    assert.equal(await left(company), 0);
+  });
+
+  it('is charged nothing by a subscription that was made at the provider after its request had failed', async () => {
+    const company = await withProfile(billing);
+    const before = asaas.subscriptions.size;
+    const late = Promise.withResolvers<void>();
+    asaas.fault('POST /subscriptions', { kind: 'late', until: late.promise });
+    const failed = await billing.call('POST', '/v1/billing/subscriptions', {
+      key: company.apiKey,
+      body: { plan_code: 'starter_monthly', billing_type: 'boleto' },
+    });
+    assert.equal(failed.status, 503, failed.text);
+    await undoDueIntents(billing.billing);
+    await erase(company);
+    late.resolve();
+    await waitFor(() => asaas.subscriptions.size === before + 1);
+    await recover();
+    assert.equal([...asaas.subscriptions.values()].at(-1)!.deleted, true);
+    assert.equal(await purgeCompanies(billing.billing), 1);
+    assert.equal(await left(company), 0);
+  });
+
+  it('leaves nothing at once when the provider has ended its subscription', async () => {
+    const company = await withSubscription(billing);
+    await erase(company);
+    assert.equal(asaas.subscriptions.get(company.subscription.asaas_subscription_id)!.deleted, true);
+    assert.equal(await left(company), 0);
   });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { localDate } from '@posthorn/core/billing/dates.ts';
+import { cancelCompany } from '@posthorn/core/billing/subscriptions/cancel-company.ts';
 import type { Answer } from '../support/messaging.ts';
 import { waitFor } from '../support/process.ts';
 import type { SeededCompany } from '../support/seed.ts';
@@ -98,6 +99,7 @@ describe('the trial', () => {
     assert.equal((await subscribe(second)).body.status, 'expired');
     // Deleted and purged: of the company nothing is left but that its document had a trial.
     const { purgeCompanies } = await import('@posthorn/core/billing/purge-companies.ts');
+    for (const { companyId } of [first, second]) await cancelCompany(billing.billing, { companyId });
     await billing.parts.db.query('DELETE FROM companies WHERE id = ANY ($1)', [
       [first.companyId, second.companyId],
     ]);

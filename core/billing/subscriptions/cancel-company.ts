@@ -1,7 +1,7 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { BillingDeps } from '../deps.ts';
 import { lockCompany } from '../lock-company.ts';
-import { queueTask } from '../provider/provider-tasks.ts';
+import { dropTask, queueTask } from '../provider/provider-tasks.ts';
 import { settleSubscription } from './settle-subscription.ts';
 
 type CancelDeps = Pick<BillingDeps, 'db' | 'clock' | 'provider'>;
@@ -33,6 +33,8 @@ export async function cancelCompany(deps: CancelDeps, input: { companyId: number
         [id, time.now],
       );
       await settleSubscription(sql, { subscriptionId: id, time });
+      // The provider has done it.
+      await dropTask(sql, { kind: 'end_subscription', subjectId: id });
     }
     return live.length;
   });
