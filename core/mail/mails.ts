@@ -86,7 +86,7 @@ export const mails = {
   accountTakenOver: (mail: {
     company: string;
     keys: number;
-    cleared: { users: number; webhooks: number; instances: number } | null;
+    cleared: { users: number; webhooks: number; instances: number; scheduled: number } | null;
   }): MailContent =>
     renderMail('Your account is now yours alone', [
       `You have just shown that this mailbox is yours. An account of the company “${mailName(mail.company)}” had its address before, and nobody had proven it.`,
@@ -99,6 +99,7 @@ export const mails = {
             'Other users removed': String(mail.cleared.users),
             'Webhooks disabled': String(mail.cleared.webhooks),
             'Instances disconnected': String(mail.cleared.instances),
+            'Scheduled sends cancelled': String(mail.cleared.scheduled),
           }),
         },
       },

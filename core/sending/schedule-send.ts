@@ -5,6 +5,7 @@ import type { ScheduleAccepted, ScheduleBody } from '@posthorn/contract/messagin
 import { parseInput } from '@posthorn/contract/validation-error.ts';
 import { z } from 'zod/v4';
 import { mayReach } from '../access/instance-scope.ts';
+import { lockPrincipal } from '../access/lock-principal.ts';
 import type { Principal } from '../access/principal.ts';
 import { sendRules } from '../content/rules.ts';
 import { lockAcceptOrder } from '../guard/accept-order.ts';
@@ -98,6 +99,8 @@ async function writeOnce(
   refusal: Error | undefined,
 ): Promise<ScheduleAccepted & { replayed: boolean }> {
   const { principal, instanceId, idempotencyKey } = input;
+  // It outlives whoever schedules it. Every role may.
+  await lockPrincipal(sql, { ...principal, role: 'agent' });
   await lockAcceptOrder(sql, [instanceId]);
   const keyId = hashKey(instanceId, KEY_SCOPE, idempotencyKey);
   const known = await sql.query<Known>(KNOWN, [

@@ -350,11 +350,21 @@ describe('an address that its owner never proved', () => {
       assert.equal(hook.status, 201, hook.text);
       const instance = await api('POST', '/v1/instances', { key: second.key, body: { name: 'planted' } });
       await server.db.query(`UPDATE instances SET wanted = 'connected' WHERE id = $1`, [instance.body.id]);
+      const scheduled = await api('POST', `/v1/instances/${instance.body.id}/messages/scheduled`, {
+        key: second.key,
+        headers: { 'idempotency-key': 'planted' },
+        body: {
+          type: 'text',
+          send_at: new Date(server.clock.now().getTime() + 86_400_000).toISOString(),
+          body: { to: '5511999990000', text: 'What is sent in the name of the owner' },
+        },
+      });
+      assert.equal(scheduled.status, 202, scheduled.text);
       return { owner, second, agent, hookId: hook.body.id, instanceId: instance.body.id };
     }
 
     for (const [way, arrive] of Object.entries(arrivals))
-      test(`its owner comes by ${way}: the only user, no webhook and no instance at work, all told by mail`, async () => {
+      test(`its owner comes by ${way}: the only user, no webhook, instance or schedule at work, all told by mail`, async () => {
         const email = newEmail();
         const planted = await plant(email);
         const jwt = await arrive(email);
@@ -371,10 +381,15 @@ describe('an address that its owner never proved', () => {
           planted.instanceId,
         ]);
         assert.equal(instance.rows[0]!.wanted, 'disconnected');
+        const scheduled = await api('GET', `/v1/instances/${planted.instanceId}/messages/scheduled`, { jwt });
+        assert.deepEqual(
+          scheduled.body.data.map((send: { status: string }) => send.status),
+          ['cancelled'],
+        );
         const audit = await api('GET', '/v1/audit?action=account.taken_over', { jwt });
         assert.deepEqual(
           { ...audit.body.data[0].detail, by: '' },
-          { by: '', keys: 1, users: 2, webhooks: 1, instances: 1 },
+          { by: '', keys: 1, users: 2, webhooks: 1, instances: 1, scheduled: 1 },
         );
         const told = (await server.mailsTo(email)).map((mail) => mail.subject);
         assert.ok(told.includes('Your account is now yours alone'), told.join());

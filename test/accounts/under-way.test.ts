@@ -100,6 +100,38 @@ test('a change of the e-mail does not begin by the old password once another one
   assert.deepEqual(await server.mailsTo(body.new_email), []);
 });
 
+describe('what is scheduled', () => {
+  const scheduling = (person: Person, instanceId: string) => () => [
+    api('POST', `/v1/instances/${instanceId}/messages/scheduled`, {
+      jwt: person.jwt,
+      headers: { 'idempotency-key': 'under way' },
+      body: {
+        type: 'text',
+        send_at: new Date(server.clock.now().getTime() + 3_600_000).toISOString(),
+        body: { to: '5511999990000', text: 'later' },
+      },
+    }),
+  ];
+  const newInstance = async (owner: Person): Promise<string> =>
+    (await api('POST', '/v1/instances', { jwt: owner.jwt, body: { name: 'first' } })).body.id;
+
+  test('does not outlive the session that was about to schedule it', async () => {
+    const person = await newOwner(server);
+    const instanceId = await newInstance(person);
+    const [answer] = await during(person, toAnotherPassword(person), scheduling(person, instanceId));
+    refused(answer!, 401, 'PASSWORD_CHANGED');
+  });
+
+  test('is there all the same when its author is made an agent: every role may', async () => {
+    const founder = await newOwner(server);
+    const instanceId = await newInstance(founder);
+    const person = await newMember(server, founder, 'owner');
+    const change = (sql: Sql) => sql.query(`UPDATE users SET role = 'agent' WHERE id = $1`, [person.userId]);
+    const [answer] = await during(person, change, scheduling(person, instanceId));
+    assert.equal(answer!.status, 202, answer!.text);
+  });
+});
+
 describe('an owner who is made an agent meanwhile', () => {
   const demoted = (person: Person) => (sql: Sql) =>
     sql.query(`UPDATE users SET role = 'agent' WHERE id = $1`, [person.userId]);

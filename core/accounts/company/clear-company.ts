@@ -10,17 +10,18 @@ export interface ClearedCompany {
   users: number;
   webhooks: number;
   instances: number;
+  scheduled: number;
 }
 
 /** The reason that a webhook disabled here shows. */
 const WEBHOOK_REASON = 'owner_proven';
 
 /**
- * Leaves a company to one user: removes the others (with their keys and sessions), disables its webhooks and
- * disconnects its instances. Nothing else tells what a stranger set up who registered the company with somebody
- * else's address: an invited second owner has a proven address as well. Data, settings and credentials stay, so an
- * honest owner can enable, connect and invite again. Runs in the caller's transaction, which holds the row of the
- * user who stays.
+ * Leaves a company to one user: removes the others (with their keys and sessions), disables its webhooks, disconnects
+ * its instances and cancels what is scheduled, which would go out by the phone that is paired next. Nothing else tells
+ * what a stranger set up who registered the company with somebody else's address: an invited second owner has a proven
+ * address as well. Data, settings and credentials stay, so an honest owner can enable, connect and invite again. Runs in
+ * the caller's transaction, which holds the row of the user who stays.
  */
 export async function clearCompany(
   deps: Pick<AccountDeps, 'clock' | 'mails'>,
@@ -47,8 +48,9 @@ export async function clearCompany(
     });
   const webhooks = await disableWebhooks(sql, companyId, at);
   const instances = await disconnectInstances(sql, companyId, at);
+  const scheduled = await cancelScheduled(sql, companyId, at);
   await forgetCached(sql, `company:${companyId}`);
-  return { users: users.rows.length, webhooks, instances };
+  return { users: users.rows.length, webhooks, instances, scheduled };
 }
 
 async function disableWebhooks(sql: Sql, companyId: number, at: Date): Promise<number> {
@@ -74,4 +76,12 @@ async function disconnectInstances(sql: Sql, companyId: number, at: Date): Promi
     rows.map((instance) => instance.id),
   ]);
   return rows.length;
+}
+
+async function cancelScheduled(sql: Sql, companyId: number, at: Date): Promise<number> {
+  const { rowCount } = await sql.query(
+    `UPDATE scheduled_sends SET status = 'cancelled', finished_at = $2 WHERE company_id = $1 AND status = 'scheduled'`,
+    [companyId, at],
+  );
+  return rowCount ?? 0;
 }
