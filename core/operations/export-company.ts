@@ -30,11 +30,13 @@ export interface ExportManifest {
 }
 
 const FETCH = 1_000;
+/** Secrets in columns of text: argon2id tells its parameters in its hash. */
+const SECRET_TEXTS: ReadonlySet<string> = new Set(['users.password_hash']);
 
 /**
  * Writes everything that is kept of a company into an empty folder: a file of JSON lines for each table with rows of it, all of one
- * moment, and the stored media and archives. Secrets are left out: sealed values, hashes and digests, which are bytes. Throws StartError when there is
- * no such company or the folder is not empty.
+ * moment, and the stored media and archives. Secrets are left out: sealed values and digests, which are bytes, and the hashes of
+ * passwords. Throws StartError when there is no such company or the folder is not empty.
  */
 export async function exportCompany(
   deps: { db: Db; storage: Storage | null; now: Date },
@@ -102,7 +104,9 @@ async function exportTable(
   { name, companyColumn, columns }: TenantTable,
   { companyId, into }: { companyId: number; into: string },
 ): Promise<ExportedFile | null> {
-  const shown = columns.filter(({ type }) => type !== 'bytea').map((column) => `"${column.name}"`);
+  const shown = columns
+    .filter((column) => column.type !== 'bytea' && !SECRET_TEXTS.has(`${name}.${column.name}`))
+    .map((column) => `"${column.name}"`);
   await sql.query(
     `DECLARE exported NO SCROLL CURSOR FOR
      SELECT to_jsonb(shown)::text AS line FROM (SELECT ${shown.join(', ')} FROM ${name}
