@@ -27,9 +27,10 @@ const RANKS: readonly Role[] = ['agent', 'admin', 'owner', 'superadmin'];
 
 /**
  * Asserts that an authenticated principal is still valid and has no lower role by now, and keeps both so until the
- * transaction ends. For what outlives the credentials that made it (keys, users, webhooks, schedules): without it, a request that
- * is under way while its session ends, or its author loses a role, would leave a way in. Must be called before any lock
- * but those on users is taken. Throws 401 TOKEN_INVALID or PASSWORD_CHANGED, 403 INSUFFICIENT_PERMISSIONS.
+ * transaction ends. For what outlives the credentials that made it (keys, users, webhooks, schedules, credentials of a
+ * network): without it, a request that is under way while its session ends, or its author loses a role, would leave a
+ * way in. Must be called before any lock but those on users is taken. Throws 401 TOKEN_INVALID or PASSWORD_CHANGED, 403
+ * INSUFFICIENT_PERMISSIONS.
  */
 export async function lockPrincipal(sql: Sql | EntityManager, principal: Principal): Promise<void> {
   const [user] = await readRows<UserRow>(sql, LOCK_USER, [principal.userId]);

@@ -4,6 +4,7 @@ import { jidOfPhone } from '@posthorn/contract/jid.ts';
 import type { Instance as InstanceView } from '@posthorn/contract/messaging/instances.ts';
 import { holdRefusal, readHold } from '../access/company-hold.ts';
 import { reachOf } from '../access/company-scope.ts';
+import { lockPrincipal } from '../access/lock-principal.ts';
 import type { Principal } from '../access/principal.ts';
 import { loadInstance } from '../instances/find-instance.ts';
 import { instanceView } from '../instances/instance-view.ts';
@@ -37,6 +38,7 @@ export async function giveCredentials(
     phone,
   };
   const instance = await reachOf(deps.orm, principal).transactional(async (em) => {
+    await lockPrincipal(em, principal);
     const hold = holdRefusal(await readHold(em, instanceId, { lock: true }));
     const row = await loadInstance(em, instanceId, { lock: true });
     if (hold) throw hold;

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { type CloudSending, startCloudSending } from '../support/cloud/cloud-sending.ts';
 import { waitFor } from '../support/process.ts';
@@ -87,5 +90,48 @@ describe('PUT /v1/instances/{id}/credentials', () => {
     assert.equal((await cloud.call(id, 'POST', '/logout')).status, 202);
     await cloud.state(id, 'DISCONNECTED');
     await waitFor(async () => number.webhook === null);
+  });
+});
+
+describe('PUT /v1/instances/{id}/credentials, while Meta takes its time', () => {
+  it('gives the instance nothing when the key that asked is revoked meanwhile', async (t) => {
+    const { promise: isRevoked, resolve: revoked } = Promise.withResolvers<void>();
+    const { promise: isAsked, resolve: asked } = Promise.withResolvers<void>();
+    const meta = createServer(async ({ url }, response) => {
+      asked();
+      await isRevoked;
+      const body = url!.includes('/phone_numbers')
+        ? { data: [{ id: '106540352242922' }] }
+        : { display_phone_number: '+55 11 90000-0001', verified_name: 'A shop' };
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify(body));
+    }).listen(0, '127.0.0.1');
+    await once(meta, 'listening');
+    const cloud = await startCloudSending({
+      graphUrl: `http://127.0.0.1:${(meta.address() as AddressInfo).port}`,
+    });
+    t.after(async () => {
+      await cloud.close();
+      meta.closeAllConnections();
+      meta.close();
+    });
+    const id = await cloud.create();
+    const giving = cloud.call(id, 'PUT', '/credentials', {
+      ...{ phone_number_id: '106540352242922', business_account_id: '102290129340398' },
+      ...{ access_token: 'EAAtoken', app_secret: '0123456789abcdef' },
+    });
+    await Promise.race([isAsked, giving.then(({ text }) => assert.fail(text))]);
+    const { db } = cloud.api.parts;
+    await db.query('UPDATE api_tokens SET revoked_at = now() WHERE company_id = $1', [
+      cloud.company.companyId,
+    ]);
+    revoked();
+    const { status, body } = await giving;
+    assert.deepEqual([status, body.error_code], [401, 'TOKEN_INVALID']);
+    const { rows } = await db.query<{ state: string; wanted: string; given: boolean }>(
+      'SELECT state, wanted, credentials IS NOT NULL AS given FROM instances WHERE id = $1',
+      [id],
+    );
+    assert.deepEqual(rows, [{ state: 'CREATED', wanted: 'disconnected', given: false }]);
   });
 });
