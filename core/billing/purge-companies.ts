@@ -16,12 +16,15 @@ const TABLES = [
 /**
  * Removes what billing keeps of companies whose data messaging has purged, 30 days after their deletion
  * (ACC-26): their row is gone there. Gives the number of companies. One that the provider could still charge keeps its
- * rows until the tasks and intents that end this are done: nobody else knows of it.
+ * rows until its subscriptions, and what failed requests left at the provider, are ended: nobody else knows of them.
  */
 export async function purgeCompanies(deps: Pick<BillingDeps, 'db'>): Promise<number> {
   const { rows } = await deps.db.query<{ company_id: number }>(
     `SELECT company_id FROM billing.accounts mine
      WHERE NOT EXISTS (SELECT FROM public.companies theirs WHERE theirs.id = mine.company_id)
+       AND NOT EXISTS (SELECT FROM billing.subscriptions subscription
+                       WHERE subscription.company_id = mine.company_id
+                         AND subscription.cancelled_at IS NULL AND subscription.closed_at IS NULL)
        AND NOT EXISTS (SELECT FROM billing.provider_tasks task
                        WHERE task.company_id = mine.company_id AND task.kind = 'end_subscription')
        AND NOT EXISTS (SELECT FROM billing.provider_intents intent

@@ -154,6 +154,16 @@ describe('a company that is erased while the provider could still charge it', ()
     assert.equal(await left(company), 0);
   });
 
+  it('is charged no more for a subscription that was made while it was erased', async () => {
+    const company = await withSubscription(billing);
+    await billing.parts.db.query('DELETE FROM companies WHERE id = $1', [company.companyId]);
+    assert.equal(await purgeCompanies(billing.billing), 0);
+    await cancelDeleted(billing.billing);
+    assert.equal(asaas.subscriptions.get(company.subscription.asaas_subscription_id)!.deleted, true);
+    assert.equal(await purgeCompanies(billing.billing), 1);
+    assert.equal(await left(company), 0);
+  });
+
   it('leaves nothing at once when the provider has ended its subscription', async () => {
     const company = await withSubscription(billing);
     await erase(company);

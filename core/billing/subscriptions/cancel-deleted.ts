@@ -5,8 +5,8 @@ import { cancelCompany } from './cancel-company.ts';
 const BATCH = 20;
 
 /**
- * Cancels what deleted companies still pay for: a subscription that was created between the cancellation at the
- * beginning of a deletion and its commit. Returns the number of companies; a provider that does not answer is asked
+ * Cancels what deleted companies, and erased ones, still pay for: a subscription that was created between the cancellation
+ * at the beginning of a deletion and its commit. Returns the number of companies; a provider that does not answer is asked
  * again in the next round.
  */
 export async function cancelDeleted(
@@ -14,9 +14,10 @@ export async function cancelDeleted(
 ): Promise<number> {
   const { rows } = await deps.db.query<{ company_id: number }>(
     `SELECT DISTINCT subscription.company_id FROM billing.subscriptions subscription
-     JOIN public.companies company ON company.id = subscription.company_id AND company.status = 'deleted'
-     WHERE subscription.status IN ('trialing', 'active', 'past_due', 'suspended')
-        OR (subscription.status = 'expired' AND subscription.closed_at IS NULL)
+     LEFT JOIN public.companies company ON company.id = subscription.company_id
+     WHERE (company.id IS NULL OR company.status = 'deleted')
+       AND (subscription.status IN ('trialing', 'active', 'past_due', 'suspended')
+            OR (subscription.status = 'expired' AND subscription.closed_at IS NULL))
      ORDER BY 1 LIMIT ${BATCH}`,
   );
   let freed = 0;
