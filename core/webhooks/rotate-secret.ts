@@ -1,5 +1,6 @@
 import type { RotatedSecret } from '@posthorn/contract/messaging/webhooks.ts';
 import { reachOf } from '../access/company-scope.ts';
+import { lockPrincipal } from '../access/lock-principal.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Db } from '../platform/database/db.ts';
 import type { Orm } from '../platform/database/orm.ts';
@@ -13,7 +14,7 @@ const GRACE_MS = DAY_MS;
 
 /**
  * Gives a webhook a new secret. For 24 hours the one before signs as well; an older one that was still in
- * its grace ends at once. 404 WEBHOOK_NOT_FOUND.
+ * its grace ends at once. 404 WEBHOOK_NOT_FOUND, and as {@link lockPrincipal}.
  */
 export async function rotateSecret(
   deps: { orm: Orm; db: Db; cipher: Cipher; clock: Clock },
@@ -23,11 +24,15 @@ export async function rotateSecret(
   const now = deps.clock.now();
   const expiresAt = new Date(now.getTime() + GRACE_MS);
   const secret = newSecret();
-  // One statement: of two rotations at the same time the later one keeps the secret of the earlier.
-  await deps.db.query(
-    `UPDATE webhooks SET previous_secret = secret, previous_secret_expires_at = $2, secret = $3, updated_at = $4
-     WHERE id = $1`,
-    [id, expiresAt, deps.cipher.seal(secret), now],
-  );
+  await deps.db.transaction(async (sql) => {
+    // Whoever has the secret can sign as the webhook does.
+    await lockPrincipal(sql, input.principal);
+    // One statement: of two rotations at the same time the later one keeps the secret of the earlier.
+    await sql.query(
+      `UPDATE webhooks SET previous_secret = secret, previous_secret_expires_at = $2, secret = $3, updated_at = $4
+       WHERE id = $1`,
+      [id, expiresAt, deps.cipher.seal(secret), now],
+    );
+  });
   return { secret, previous_secret_expires_at: expiresAt.toISOString() };
 }

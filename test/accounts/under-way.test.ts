@@ -136,11 +136,13 @@ describe('an owner who is made an agent meanwhile', () => {
   const demoted = (person: Person) => (sql: Sql) =>
     sql.query(`UPDATE users SET role = 'agent' WHERE id = $1`, [person.userId]);
 
-  test('makes no user, key or webhook any more, and changes and removes none', async () => {
+  test('makes no user, key, webhook or secret any more, and changes and removes none', async () => {
     const founder = await newOwner(server);
     const person = await newMember(server, founder, 'owner');
     const other = await newMember(server, founder, 'agent');
     const key = (await api('POST', '/v1/tokens', { jwt: person.jwt, body: {} })).body.token;
+    const url = 'https://hooks.example.test/';
+    const hook = (await api('POST', '/v1/webhooks', { jwt: person.jwt, body: { url } })).body.id;
     const user = () => ({ email: newEmail(), name: 'Eve', role: 'owner', password: PASSWORD });
     const answers = await during(person, demoted(person), () =>
       [{ jwt: person.jwt }, { key }].flatMap((who) => [
@@ -148,7 +150,8 @@ describe('an owner who is made an agent meanwhile', () => {
         api('PATCH', `/v1/users/${other.userId}`, { ...who, body: { role: 'owner' } }),
         api('DELETE', `/v1/users/${other.userId}`, who),
         api('POST', '/v1/tokens', { ...who, body: {} }),
-        api('POST', '/v1/webhooks', { ...who, body: { url: 'https://hooks.example.test/' } }),
+        api('POST', '/v1/webhooks', { ...who, body: { url } }),
+        api('POST', `/v1/webhooks/${hook}/rotate-secret`, who),
       ]),
     );
     for (const answer of answers) refused(answer, 403, 'INSUFFICIENT_PERMISSIONS');
