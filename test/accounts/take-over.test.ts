@@ -396,6 +396,34 @@ describe('an address that its owner never proved', () => {
         assert.match((await server.lastMail(planted.second.email)).subject, /access to a company ended/);
       });
 
+    test('and neither waits for the other when a planted owner makes a user at that moment', async () => {
+      const email = newEmail();
+      const planted = await plant(email);
+      const client = await server.db.pool.connect();
+      await client.query('BEGIN');
+      await client.query('SELECT FROM refresh_families WHERE user_id = $1 FOR UPDATE', [
+        planted.second.userId,
+      ]);
+      const isWaiting = async (requests: number) => {
+        await waitFor(async () => {
+          const { rowCount } = await server.db.query(
+            `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+          );
+          return rowCount === requests;
+        }, 20_000);
+      };
+      const user = { email: newEmail(), name: 'M', role: 'owner', password: PASSWORD };
+      const making = api('POST', '/v1/users', { jwt: planted.second.jwt, body: user });
+      await isWaiting(1);
+      const arriving = arrivals.google!(email);
+      await isWaiting(2);
+      await client.query('COMMIT');
+      client.release();
+      const [made, jwt] = await Promise.all([making, arriving]);
+      assert.equal(made.status, 201, made.text);
+      assert.equal((await api('GET', '/v1/users', { jwt })).body.total, 1);
+    });
+
     async function isGone(person: Person): Promise<void> {
       refused(await api('GET', '/v1/instances', { jwt: person.jwt }), 401, 'TOKEN_INVALID');
       if (person.key) refused(await api('GET', '/v1/instances', { key: person.key }), 401, 'TOKEN_INVALID');

@@ -30,6 +30,8 @@ export async function clearCompany(
 ): Promise<ClearedCompany> {
   const { companyId, keepUserId, traceId } = input;
   const at = deps.clock.now();
+  // Before the company, as whoever makes something in it does: the other order is a deadlock.
+  await sql.query('SELECT FROM users WHERE company_id = $1 ORDER BY id FOR UPDATE', [companyId]);
   // Creating a user, webhook or instance locks this row too, so none can appear meanwhile.
   const company = await sql.query<{ name: string }>('SELECT name FROM companies WHERE id = $1 FOR UPDATE', [
     companyId,
