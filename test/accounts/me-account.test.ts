@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { waitFor } from '../support/process.ts';
 import { seedInstance } from '../support/seed.ts';
 import { type AccountServer, startAccountServer } from './support/account-server.ts';
 import { cookiesOf, refused } from './support/api-client.ts';
 import { type InternalBilling, startInternalBilling } from './support/internal-billing.ts';
-import { logIn, newMember, newOwner, type Person } from './support/people.ts';
+import { logIn, newEmail, newMember, newOwner, type Person } from './support/people.ts';
 
 describe('DELETE /v1/auth/me/account', () => {
   let server: AccountServer;
@@ -24,6 +25,31 @@ describe('DELETE /v1/auth/me/account', () => {
   const statusOf = async (companyId: number) =>
     (await server.db.query<{ status: string }>('SELECT status FROM companies WHERE id = $1', [companyId]))
       .rows[0]!.status;
+
+  test('200: also while another owner makes a user, and neither waits for the other', async () => {
+    const owner = await newOwner(server);
+    const second = await newMember(server, owner, 'owner');
+    const client = await server.db.pool.connect();
+    await client.query('BEGIN');
+    await client.query('SELECT FROM refresh_families WHERE user_id = $1 FOR UPDATE', [second.userId]);
+    const isWaiting = (requests: number) =>
+      waitFor(async () => {
+        const { rowCount } = await server.db.query(
+          `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        );
+        return rowCount === requests;
+      }, 20_000);
+    const user = { email: newEmail(), name: 'Mara', role: 'agent' };
+    const making = server.api('POST', '/v1/users', { jwt: second.jwt, body: user });
+    await isWaiting(1);
+    const removing = remove(owner);
+    await isWaiting(2);
+    await client.query('COMMIT');
+    client.release();
+    const [made, removed] = await Promise.all([making, removing]);
+    assert.deepEqual([made.status, removed.status], [201, 200], made.text + removed.text);
+    assert.equal(await statusOf(owner.companyId), 'deleted');
+  });
 
   test('200: with two instances and a subscription, exactly the effects of ACC-25', async () => {
     const owner = await newOwner(server);

@@ -14,6 +14,8 @@ export async function markCompanyDeleted(
 ): Promise<{ instances: number } | null> {
   const { companyId, userId, traceId, at } = deleted;
   return db.transaction(async (sql) => {
+    // Before the company, as whoever makes something in it does: the other order is a deadlock.
+    await sql.query('SELECT FROM users WHERE company_id = $1 ORDER BY id FOR UPDATE', [companyId]);
     const company = await sql.query(
       `UPDATE companies SET status = 'deleted', deleted_at = $2, updated_at = $2
        WHERE id = $1 AND status <> 'deleted'`,
