@@ -33,9 +33,10 @@ export async function purgeCompanies(deps: Pick<BillingDeps, 'db'>): Promise<num
   );
   for (const { company_id } of rows)
     await deps.db.transaction(async (sql) => {
-      // Requests lock this row first (`lockCompany`). Another order could deadlock with one that is under way.
-      await sql.query('SELECT FROM billing.accounts WHERE company_id = $1 FOR UPDATE', [company_id]);
+      // The order of whoever processes an event. Another one could deadlock.
       await sql.query(DELETE_EVENTS, [company_id]);
+      // Requests lock this row first (`lockCompany`), for the same reason.
+      await sql.query('SELECT FROM billing.accounts WHERE company_id = $1 FOR UPDATE', [company_id]);
       for (const table of TABLES)
         await sql.query(`DELETE FROM billing.${table} WHERE company_id = $1`, [company_id]);
     });

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { undoDueIntents } from '@posthorn/core/billing/provider/provider-intents.ts';
+import { listDueEvents, processEvent } from '@posthorn/core/billing/provider-events/process-event.ts';
 import { purgeCompanies } from '@posthorn/core/billing/purge-companies.ts';
 import { runDueTask } from '@posthorn/core/billing/run-provider-tasks.ts';
 import { cancelDeleted } from '@posthorn/core/billing/subscriptions/cancel-deleted.ts';
@@ -15,6 +17,7 @@ import {
   withProfile,
   withSubscription,
 } from './billing-harness.ts';
+import { paymentEvent } from './provider-payloads.ts';
 
 describe('a company that is deleted or suspended while it subscribes', () => {
   let asaas: AsaasServer;
@@ -162,6 +165,39 @@ describe('a company that is erased while the provider could still charge it', ()
     assert.equal(asaas.subscriptions.get(company.subscription.asaas_subscription_id)!.deleted, true);
     assert.equal(await purgeCompanies(billing.billing), 1);
     assert.equal(await left(company), 0);
+  });
+
+  it('leaves nothing although events of its provider are processed meanwhile', async () => {
+    const company = await withSubscription(billing);
+    const at = billing.parts.clock.now();
+    for (const event of ['PAYMENT_CREATED', 'PAYMENT_DELETED'])
+      await billing.deliver(paymentEvent(event, company.subscription, { at }));
+    const due = await listDueEvents(billing.billing, 2);
+    const client = await billing.parts.db.pool.connect();
+    await client.query('BEGIN');
+    await client.query('SELECT FROM billing.provider_events WHERE id = $1 FOR UPDATE', [due[0]]);
+    let isProcessed = false;
+    const areWaiting = (statements: number) =>
+      waitFor(async () => {
+        const { rowCount } = await billing.parts.db.query(
+          `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        );
+        return isProcessed || rowCount === statements;
+      });
+    const erasing = erase(company);
+    await areWaiting(1);
+    const processing = processEvent(billing.billing, due[1]!).then(() => {
+      isProcessed = true;
+    });
+    await areWaiting(2);
+    // Each looks for a deadlock once, a second after it began to wait: here the purge is the one that finds it.
+    await delay(1_200);
+    await client.query('COMMIT');
+    client.release();
+    await Promise.all([erasing, processing]);
+    assert.equal(await left(company), 0);
+    const events = await billing.parts.db.query('SELECT FROM billing.provider_events');
+    assert.equal(events.rowCount, 0);
   });
 
   it('leaves nothing at once when the provider has ended its subscription', async () => {
