@@ -396,32 +396,58 @@ describe('an address that its owner never proved', () => {
         assert.match((await server.lastMail(planted.second.email)).subject, /access to a company ended/);
       });
 
+    /** The requests that wait for a lock in the database. */
+    const areWaiting = (requests: number) =>
+      waitFor(async () => {
+        const { rowCount } = await server.db.query(
+          `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        );
+        return rowCount === requests;
+      }, 20_000);
+
+    /** What a planted owner asks for is held half-way until the true owner has come as far as it lets them. */
+    async function meet<Made>(email: string, held: { row: string; id: unknown }, ask: () => Promise<Made>) {
+      const client = await server.db.pool.connect();
+      try {
+        await client.query('BEGIN');
+        await client.query(`SELECT FROM ${held.row} = $1 FOR UPDATE`, [held.id]);
+        const making = ask();
+        await areWaiting(1);
+        const arriving = arrivals.google!(email);
+        await areWaiting(2);
+        await client.query('COMMIT');
+        return await Promise.all([making, arriving]);
+      } finally {
+        client.release();
+      }
+    }
+
     test('and neither waits for the other when a planted owner makes a user at that moment', async () => {
       const email = newEmail();
-      const planted = await plant(email);
-      const client = await server.db.pool.connect();
-      await client.query('BEGIN');
-      await client.query('SELECT FROM refresh_families WHERE user_id = $1 FOR UPDATE', [
-        planted.second.userId,
-      ]);
-      const isWaiting = async (requests: number) => {
-        await waitFor(async () => {
-          const { rowCount } = await server.db.query(
-            `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-          );
-          return rowCount === requests;
-        }, 20_000);
-      };
+      const { second } = await plant(email);
       const user = { email: newEmail(), name: 'M', role: 'owner', password: PASSWORD };
-      const making = api('POST', '/v1/users', { jwt: planted.second.jwt, body: user });
-      await isWaiting(1);
-      const arriving = arrivals.google!(email);
-      await isWaiting(2);
-      await client.query('COMMIT');
-      client.release();
-      const [made, jwt] = await Promise.all([making, arriving]);
+      const held = { row: 'refresh_families WHERE user_id', id: second.userId };
+      const [made, jwt] = await meet(email, held, () =>
+        api('POST', '/v1/users', { jwt: second.jwt, body: user }),
+      );
       assert.equal(made.status, 201, made.text);
       assert.equal((await api('GET', '/v1/users', { jwt })).body.total, 1);
+    });
+
+    test('and neither waits for the other when a planted owner deletes an instance at that moment', async () => {
+      const email = newEmail();
+      const { second, instanceId } = await plant(email);
+      const body = { url: 'https://hooks.example.test/', instance_id: instanceId };
+      assert.equal((await api('POST', '/v1/webhooks', { key: second.key, body })).status, 201);
+      await server.db.query('INSERT INTO instance_pairings (instance_id, company_id) VALUES ($1, $2)', [
+        instanceId,
+        second.companyId,
+      ]);
+      const held = { row: 'instance_pairings WHERE instance_id', id: instanceId };
+      const [deleted] = await meet(email, held, () =>
+        api('DELETE', `/v1/instances/${instanceId}`, { key: second.key }),
+      );
+      assert.equal(deleted.status, 204, deleted.text);
     });
 
     async function isGone(person: Person): Promise<void> {

@@ -48,8 +48,9 @@ export async function clearCompany(
       companyId,
       traceId,
     });
-  const webhooks = await disableWebhooks(sql, companyId, at);
+  // An instance that is being deleted takes its webhooks with it: in this order, neither waits for the other.
   const instances = await disconnectInstances(sql, companyId, at);
+  const webhooks = await disableWebhooks(sql, companyId, at);
   const scheduled = await cancelScheduled(sql, companyId, at);
   await forgetCached(sql, `company:${companyId}`);
   return { users: users.rows.length, webhooks, instances, scheduled };
