@@ -20,6 +20,11 @@ import { theme } from './theme.ts';
 
 /** How long an answer counts as fresh; what changes meanwhile is told by events. */
 const FRESH_MS = 5_000;
+/**
+ * Asks although the browser calls itself offline: that says nothing of a service on the same machine or network. The
+ * library would hold everything back meanwhile and say nothing, while the connection says by itself what is wrong.
+ */
+const NETWORK_MODE = 'always';
 
 export function App({ auth, router, i18n }: { auth: Auth; router: ConsoleRouter; i18n: i18n }) {
   const [queries] = useState(() => createQueries(auth));
@@ -48,7 +53,10 @@ function createQueries(auth: Auth): QueryClient {
       },
     }),
     mutationCache: new MutationCache({ onError: auth.noteError }),
-    defaultOptions: { queries: { retry: false, staleTime: FRESH_MS }, mutations: { retry: false } },
+    defaultOptions: {
+      queries: { retry: false, staleTime: FRESH_MS, networkMode: NETWORK_MODE },
+      mutations: { retry: false, networkMode: NETWORK_MODE },
+    },
   });
 }
 

@@ -1,6 +1,10 @@
 import { Button, Code, Group, Text } from '@mantine/core';
-import { useClipboard } from '@mantine/hooks';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { copyText } from './copy.ts';
+
+/** How long the button says that it has copied. */
+const SAID_MS = 2_000;
 
 /** An id, a secret or a trace id, with a button that copies it. */
 export function CopyText({ label, text }: { label?: string; text: string }) {
@@ -19,16 +23,20 @@ export function CopyText({ label, text }: { label?: string; text: string }) {
 
 export function CopyButton({ label, text }: { label?: string; text: string }) {
   const { t } = useTranslation();
-  const clipboard = useClipboard();
+  const [isCopied, setCopied] = useState(false);
+  const says = t(isCopied ? 'common.actions.copied' : 'common.actions.copy');
   return (
     <Button
       size="compact-xs"
       variant="default"
       flex="none"
-      aria-label={label ? `${t('common.actions.copy')}: ${label}` : undefined}
-      onClick={() => clipboard.copy(text)}
+      aria-label={label ? `${says}: ${label}` : undefined}
+      onClick={async () => {
+        setCopied(await copyText(text));
+        setTimeout(() => setCopied(false), SAID_MS);
+      }}
     >
-      {clipboard.copied ? t('common.actions.copied') : t('common.actions.copy')}
+      {says}
     </Button>
   );
 }

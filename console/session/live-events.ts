@@ -25,9 +25,14 @@ type Told = { sign: Sign; cursor: string } | { open: boolean } | 'asks';
  * One stream of events for all tabs of a browser: the tab that holds the lock reads it and tells the others. When it is
  * closed, another one gets the lock. The stream goes on after its last event when the connection comes back, and is begun
  * again for as long as somebody is signed in.
+ *
+ * Under plain http there are locks on localhost alone. Elsewhere each tab reads by itself, and only while one sees it: a
+ * browser opens six connections to a service, and a stream in each of many tabs would take them all.
  */
+// long: one stream, and those that hear of it.
 export function createLiveEvents(client: Client, onError: (error: unknown) => void): LiveEvents {
-  const channel = new BroadcastChannel(CHANNEL);
+  const { locks } = navigator as { locks?: LockManager };
+  const channel = locks ? new BroadcastChannel(CHANNEL) : null;
   const stopping = new AbortController();
   const signs = new Set<(sign: Sign) => void>();
   const changes = new Set<() => void>();
@@ -37,7 +42,7 @@ export function createLiveEvents(client: Client, onError: (error: unknown) => vo
 
   function hear(told: Told): void {
     if (told === 'asks') {
-      if (isReader) channel.postMessage({ open } satisfies Told);
+      if (isReader) channel?.postMessage({ open } satisfies Told);
     } else if ('sign' in told) {
       cursor = told.cursor;
       for (const listener of signs) listener(told.sign);
@@ -47,14 +52,13 @@ export function createLiveEvents(client: Client, onError: (error: unknown) => vo
     }
   }
   function tell(told: Told): void {
-    channel.postMessage(told);
+    channel?.postMessage(told);
     hear(told);
   }
-  channel.onmessage = ({ data }: MessageEvent<Told>) => hear(data);
-  channel.postMessage('asks' satisfies Told);
+  if (channel) channel.onmessage = ({ data }: MessageEvent<Told>) => hear(data);
+  channel?.postMessage('asks' satisfies Told);
 
-  async function read(): Promise<void> {
-    const { signal } = stopping;
+  async function read(signal: AbortSignal): Promise<void> {
     const stream = client.events.stream({
       signal,
       lastEventId: cursor,
@@ -67,9 +71,12 @@ export function createLiveEvents(client: Client, onError: (error: unknown) => vo
   async function readOn(): Promise<void> {
     isReader = true;
     while (!stopping.signal.aborted) {
-      const error = await read().catch((fault: unknown) => fault);
+      if (!locks) await untilSeen();
+      const signal = locks ? stopping.signal : AbortSignal.any([stopping.signal, untilHidden()]);
+      const error = await read(signal).catch((fault: unknown) => fault);
       if (stopping.signal.aborted) return;
       tell({ open: false });
+      if (signal.aborted) continue;
       // Whoever is no longer signed in stops it.
       onError(error);
       // A cursor that is no longer taken must not be asked for for ever.
@@ -77,7 +84,8 @@ export function createLiveEvents(client: Client, onError: (error: unknown) => vo
       await new Promise((resolve) => setTimeout(resolve, askAgainAfterMs(error)));
     }
   }
-  navigator.locks.request(LOCK, { signal: stopping.signal }, readOn).catch(() => undefined);
+  if (locks) locks.request(LOCK, { signal: stopping.signal }, readOn).catch(() => undefined);
+  else void readOn();
 
   return {
     isOpen: () => open,
@@ -85,7 +93,7 @@ export function createLiveEvents(client: Client, onError: (error: unknown) => vo
     onChange: (listener) => subscribe(changes, listener),
     stop() {
       stopping.abort();
-      channel.close();
+      channel?.close();
     },
   };
 }
@@ -93,4 +101,15 @@ export function createLiveEvents(client: Client, onError: (error: unknown) => vo
 function subscribe<T>(listeners: Set<T>, listener: T): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
+}
+
+async function untilSeen(): Promise<void> {
+  if (document.visibilityState === 'visible') return;
+  await new Promise((resolve) => document.addEventListener('visibilitychange', resolve, { once: true }));
+}
+
+function untilHidden(): AbortSignal {
+  const hiding = new AbortController();
+  document.addEventListener('visibilitychange', () => hiding.abort(), { once: true });
+  return hiding.signal;
 }

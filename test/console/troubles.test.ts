@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { openBrowser, type TestBrowser } from './support/browser.ts';
+import { LAN_HOST, openBrowser, type TestBrowser } from './support/browser.ts';
 import { type Company, clientOf, makeCompany } from './support/company.ts';
 import { type ConsoleServer, startConsoleServer } from './support/console-server.ts';
 import { PASSWORD, signIn } from './support/person.ts';
@@ -121,6 +121,36 @@ describe('an open page', () => {
     assert.equal(new Set(keys).size, 1);
     assert.equal(await sentWith('over a 429'), 1);
     await page.context().close();
+  });
+
+  test('in a browser that calls itself offline goes on with a service that it reaches, and signs out', async () => {
+    const { page } = await beginToWrite('while offline');
+    await page.evaluate(`dispatchEvent(new Event('offline'))`);
+    await page.getByRole('link', { name: 'Webhooks' }).click();
+    await page.getByText('A webhook sends events to your server.').waitFor();
+    await page.getByRole('button', { name: /Open the menu/ }).click();
+    await page.getByRole('menuitem', { name: 'Sign out in all tabs' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await page.context().close();
+  });
+
+  test('under plain http in a local network is live in each tab that one sees, and copies', async () => {
+    const { page, context } = await browser.visit();
+    const url = server.url.replace('127.0.0.1', LAN_HOST);
+    await page.goto(`${url}/console/login?next=/instances/${company.instanceId}`);
+    await signIn(page, company.email, PASSWORD);
+    await page.getByText('Live', { exact: true }).waitFor();
+    assert.equal(await page.evaluate('isSecureContext'), false);
+    await page.getByRole('button', { name: 'Copy' }).click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    const other = await context.newPage();
+    await other.goto(`${url}/console/messages/new?instance=${company.instanceId}`);
+    await other.getByText('Live', { exact: true }).waitFor();
+    const text = other.getByRole('textbox', { name: 'Text', exact: true });
+    await text.focus();
+    await other.keyboard.press('Control+V');
+    assert.equal(await text.inputValue(), company.instanceId);
+    await context.close();
   });
 
   test('whose session ends keeps what was written, and its key, for whoever signs in again', async () => {
