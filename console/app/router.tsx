@@ -7,6 +7,7 @@ import { InvitePage } from '../pages/reset-password/invite-page.tsx';
 import { ResetPasswordPage } from '../pages/reset-password/reset-password-page.tsx';
 import { SignInPage } from '../pages/sign-in/sign-in-page.tsx';
 import { SignUpPage } from '../pages/sign-up/sign-up-page.tsx';
+import { Crashed } from './crashed.tsx';
 import { lazyPage } from './lazy-page.ts';
 
 const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound });
@@ -194,6 +195,7 @@ export function createConsoleRouter(basepath: string) {
     defaultPreloadStaleTime: 0,
     scrollRestoration: true,
     defaultNotFoundComponent: NotFound,
+    defaultErrorComponent: Crashed,
   });
 }
 
