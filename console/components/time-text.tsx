@@ -1,17 +1,20 @@
+import { useSyncExternalStore } from 'react';
 import { useTranslation } from 'react-i18next';
 import { byLanguage } from './by-language.ts';
 import { relativeTime } from './relative-time.ts';
+import { onTick } from './tick.ts';
 
 const exactFormat = byLanguage(
   (language) => new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium' }),
 );
 
-/** "3 min ago", with the exact time in the person's zone on hover. */
+/** "3 min ago", for as long as it is looked at, with the exact time in the person's zone on hover. */
 export function TimeText({ at }: { at: string }) {
   const { i18n } = useTranslation();
+  const text = useSyncExternalStore(onTick, () => relativeTime(new Date(at), new Date(), i18n.language));
   return (
     <time dateTime={at} title={exactTime(at, i18n.language)}>
-      {relativeTime(new Date(at), new Date(), i18n.language)}
+      {text}
     </time>
   );
 }
