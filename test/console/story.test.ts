@@ -16,7 +16,7 @@ const PIXEL = Buffer.from(
   'base64',
 );
 const MAY_SEE = ['Chats', 'Messages', 'Events', 'Settings'];
-const MAY_NOT_SEE = ['instances', 'webhooks', 'billing', 'admin'];
+const MAY_NOT_SEE = ['instances', 'instances/new', 'webhooks', 'webhooks/new', 'billing', 'admin'];
 
 /** The form to send, billing and settings. */
 const JUDGED_ELSEWHERE = /\/(messages\/new|billing|settings)\b/;

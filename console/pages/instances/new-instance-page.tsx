@@ -1,9 +1,9 @@
 import { TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
+import { Navigate, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useClient } from '../../api/api-context.ts';
+import { useClient, useMayManage } from '../../api/api-context.ts';
 import { MutationForm } from '../../api/mutation-form.tsx';
 import { Page } from '../../components/page.tsx';
 
@@ -11,6 +11,7 @@ export function NewInstancePage() {
   const { t } = useTranslation();
   const [name, setName] = useState('');
   const create = useCreate(name);
+  if (!useMayManage()) return <Navigate to="/messages" replace />;
   return (
     <Page title={t('instances.newTitle')}>
       <MutationForm label={t('instances.createSubmit')} mutation={create} onSubmit={() => create.mutate()}>

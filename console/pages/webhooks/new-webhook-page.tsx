@@ -1,4 +1,6 @@
+import { Navigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { useMayManage } from '../../api/api-context.ts';
 import { ButtonLink } from '../../components/links.tsx';
 import { Page } from '../../components/page.tsx';
 import { Secret } from './secret.tsx';
@@ -10,6 +12,7 @@ const INITIAL = { url: '', events: ['*'], instance_id: null };
 export function NewWebhookPage() {
   const { t } = useTranslation();
   const create = useCreateWebhook();
+  if (!useMayManage()) return <Navigate to="/messages" replace />;
   return (
     <Page title={t('webhooks.newTitle')}>
       {create.data ? (
