@@ -8,6 +8,8 @@ import { useConsole } from './support/use-console.ts';
 const CUSTOMER = '5511987650001';
 const HOSTILE = 'Hi <img src=x onerror=alert(1)> \u202eolleh';
 
+const WRONG_FILE = { name: 'wrong.txt', mimeType: 'text/plain', buffer: Buffer.from('not this one') };
+
 const started = useConsole();
 
 describe('chats', () => {
@@ -22,7 +24,7 @@ describe('chats', () => {
     const email = `agent-${Date.now()}@example.com`;
     await client.users.create({ body: { email, name: 'Bia', role: 'agent', password: PASSWORD } });
 
-    const { page, faults } = await browser.visit(DESKTOP);
+    const { page, context, faults } = await browser.visit(DESKTOP);
     await page.goto(`${server.url}/console/login`);
     await signIn(page, email, PASSWORD);
     await page.getByRole('link', { name: /Hi <img/ }).click();
@@ -33,9 +35,23 @@ describe('chats', () => {
     await page.getByRole('button', { name: 'Mark as read' }).waitFor({ state: 'detached' });
 
     const bubble = (text: string) => messages.locator('li', { hasText: text });
-    await page.getByRole('textbox', { name: 'Write a message' }).fill('On its way');
+    const field = page.getByRole('textbox', { name: 'Write a message' });
+    await page.locator('input[type=file]').setInputFiles(WRONG_FILE);
+    await page.getByText(WRONG_FILE.name).waitFor();
+    await page.getByRole('button', { name: 'Take the file out' }).click();
+    await page.getByText(WRONG_FILE.name).waitFor({ state: 'detached' });
+    const held = Promise.withResolvers<void>();
+    await context.route('**/messages/text', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await field.fill('On its way');
     await page.keyboard.press('Enter');
+    await field.pressSequentially(' at noon');
+    held.resolve();
     await bubble('On its way').getByText('Read').waitFor();
+    assert.equal(await field.inputValue(), 'at noon');
+    await context.unroute('**/messages/text');
     await say(CUSTOMER, phone, 'Thanks, it came');
     await bubble('Thanks, it came').waitFor();
     await say(phone, CUSTOMER, 'Written on the phone');
@@ -56,6 +72,7 @@ describe('chats', () => {
     await act('Thanks, it came', 'React with ❤️');
     await bubble('Thanks, it came').getByText('❤️').waitFor();
     await act('Thanks, it came', 'Reply');
+    await page.locator('textarea:focus').waitFor();
     await page.getByRole('textbox', { name: 'Write a message' }).fill('Glad to hear');
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     await bubble('Glad to hear').getByText('Thanks, it came').waitFor();
@@ -80,6 +97,8 @@ describe('chats', () => {
     assert.deepEqual(await findBarriers(page), []);
     await page.getByRole('link', { name: 'Back' }).click();
     await page.getByRole('list', { name: 'Chats' }).waitFor();
+    await page.getByText('Archived', { exact: true }).click();
+    await page.getByText('No chat is archived.').waitFor();
     assert.deepEqual(faults, []);
   });
 });

@@ -32,7 +32,7 @@ export function ChatList(props: { instanceId: string; chosen: string | undefined
         {(rows) =>
           rows.length === 0 ? (
             <Text size="sm" p="md">
-              {t('chats.empty')}
+              {t(`chats.empty.${show}`)}
             </Text>
           ) : (
             <ElementRows

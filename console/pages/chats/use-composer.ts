@@ -1,4 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useRef } from 'react';
 import { useClient } from '../../api/api-context.ts';
 import { useIdempotencyKey } from '../../api/use-idempotency-key.ts';
 
@@ -19,7 +20,11 @@ export function useComposer(instanceId: string, to: string) {
   const client = useClient();
   const queries = useQueryClient();
   const { key, renew } = useIdempotencyKey(`chat ${instanceId} ${to}`);
+  const isOther = useRef(false);
   const send = useMutation({
+    onMutate: () => {
+      isOther.current = false;
+    },
     mutationFn: ({ text, file, quotedId }: Draft) => {
       const common = { instanceId, idempotencyKey: key };
       const body = { to, ...(quotedId && { quoted_id: quotedId }) };
@@ -29,16 +34,21 @@ export function useComposer(instanceId: string, to: string) {
       const named = method === 'sendDocument' ? { file_name: file.name } : {};
       return client.messages[method]({ ...common, body: { ...body, ...captioned, ...named, file } });
     },
+    onError: () => {
+      if (isOther.current) renew();
+    },
     onSuccess: () => {
       renew();
       return queries.invalidateQueries({ queryKey: ['chats', instanceId] });
     },
   });
-  /** What was changed after a send that failed is another content. */
+  /** What was changed after a send that failed is another content. One under way goes on, and is not sent again. */
   const changed = () => {
-    if (send.isIdle) return;
-    renew();
-    send.reset();
+    if (send.isPending) isOther.current = true;
+    else if (!send.isIdle) {
+      renew();
+      send.reset();
+    }
   };
   return { send, changed };
 }
