@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { sends } from '../../console/i18n/pt/sends.ts';
 import { findBarriers } from './support/browser.ts';
 import { makeCompany } from './support/company.ts';
 import { PASSWORD, signIn } from './support/person.ts';
@@ -21,7 +22,11 @@ describe('the form to send', () => {
     await page.goto(`${server.url}/console/messages/new?instance=${instanceId}`);
     const kinds = page.getByLabel('What to send');
     await kinds.waitFor();
-    assert.equal((await kinds.getByRole('option').all()).length, 23);
+    const paths = await Promise.all(
+      (await kinds.getByRole('option').all()).map((one) => one.getAttribute('value')),
+    );
+    assert.equal(paths.length, 23);
+    assert.deepEqual(Object.keys(sends).toSorted(), paths.toSorted(), 'each has its name in Portuguese');
 
     const preview = page.getByRole('region', { name: 'As a phone shows it' });
     assert.match(await preview.ariaSnapshot(), /Your message shows here/);

@@ -10,6 +10,7 @@ export { media } from './media.ts';
 export { messages } from './messages.ts';
 export { playground } from './playground.ts';
 export { queue } from './queue.ts';
+export { sends } from './sends.ts';
 export { session } from './session.ts';
 export { settings } from './settings.ts';
 export { status } from './status.ts';

@@ -3,6 +3,7 @@ import type { PlaygroundSent } from '@posthorn/sdk/index.ts';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { MutationForm } from '../../api/mutation-form.tsx';
+import { sendName } from '../../api/send-name.ts';
 import type { SendKind } from '../../api/use-send-kinds.ts';
 import { bodyOf, errorOfField, fieldsOf, type Values } from '../send/fields.ts';
 import { SchemaField } from '../send/schema-field.tsx';
@@ -35,7 +36,7 @@ export function PlaygroundForm(props: {
   };
   return (
     <MutationForm
-      label={kind.summary}
+      label={sendName(t, kind)}
       mutation={send}
       onSubmit={() => send.mutate({ kind: kind.path, body: bodyOf(kind, values), file })}
     >
@@ -43,7 +44,7 @@ export function PlaygroundForm(props: {
         label={t('messages.form.kind')}
         maw={560}
         value={kind.path}
-        data={kinds.map(({ path: value, summary }) => ({ value, label: summary }))}
+        data={kinds.map((one) => ({ value: one.path, label: sendName(t, one) }))}
         onChange={(event) => {
           setPath(event.target.value);
           change({}, null);

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { useAuth } from '../../api/api-context.ts';
 import { MutationForm } from '../../api/mutation-form.tsx';
 import { requestCode } from '../../api/request-code.ts';
+import { sendName } from '../../api/send-name.ts';
 import { useDraft } from '../../api/use-draft.ts';
 import type { SendKind } from '../../api/use-send-kinds.ts';
 import { CodeTabs } from '../../components/code-tabs.tsx';
@@ -43,7 +44,7 @@ export function SendForm(props: {
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }} spacing="xl">
       <MutationForm
-        label={sendAt ? t('messages.form.schedule') : kind.summary}
+        label={sendAt ? t('messages.form.schedule') : sendName(t, kind)}
         mutation={send}
         hint={t('messages.form.sameKey')}
         onSubmit={() => send.mutate({ kind, body, file, sendAt })}
@@ -52,7 +53,7 @@ export function SendForm(props: {
           label={t('messages.form.kind')}
           maw={560}
           value={kind.path}
-          data={kinds.map(({ path: value, summary }) => ({ value, label: summary }))}
+          data={kinds.map((one) => ({ value: one.path, label: sendName(t, one) }))}
           onChange={(event) => {
             setPath(event.target.value);
             change({ to: values.to }, null);

@@ -1,0 +1,27 @@
+import type { Translations } from '../translations.ts';
+
+export const sends: Translations['sends'] = {
+  text: 'Enviar um texto',
+  image: 'Enviar uma imagem',
+  video: 'Enviar um vídeo',
+  audio: 'Enviar uma mensagem de voz ou outro áudio',
+  document: 'Enviar um documento',
+  sticker: 'Enviar uma figurinha',
+  ptv: 'Enviar um vídeo redondo',
+  gif: 'Enviar uma animação',
+  location: 'Enviar uma localização',
+  contact: 'Enviar contatos',
+  reaction: 'Reagir a uma mensagem',
+  poll: 'Enviar uma enquete',
+  template: 'Enviar um texto com botões',
+  list: 'Enviar uma lista de escolhas',
+  'link-button': 'Enviar um texto com um botão que abre um link',
+  'approved-template': 'Enviar um modelo aprovado pela Meta',
+  'link-preview': 'Enviar um texto com a prévia de um link',
+  event: 'Enviar um evento da agenda',
+  forward: 'Encaminhar uma mensagem',
+  'status/text': 'Publicar um status de texto',
+  'status/image': 'Publicar um status de imagem',
+  'status/video': 'Publicar um status de vídeo',
+  'status/audio': 'Publicar um status de áudio',
+};
