@@ -1,4 +1,5 @@
 import { Group, Stack, Text, VisuallyHidden } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
 
 export interface Series {
   name: string;
@@ -57,6 +58,7 @@ function Column(props: { x: number; width: number; at: number; series: readonly 
 }
 
 function Legend({ series, highest }: { series: readonly Series[]; highest: number }) {
+  const { t } = useTranslation();
   return (
     <Group gap="md" aria-hidden="true">
       {series.map(({ name, color, values }) => (
@@ -70,7 +72,7 @@ function Legend({ series, highest }: { series: readonly Series[]; highest: numbe
         </Group>
       ))}
       <Text size="xs" c="dimmed" ml="auto">
-        max. {highest}
+        {t('common.highest', { highest })}
       </Text>
     </Group>
   );

@@ -41,6 +41,7 @@ export const common = {
   },
   loading: 'Loading',
   never: 'never',
+  highest: 'max. {{highest}}',
   none: 'none',
   notFound: {
     title: 'There is no such page',

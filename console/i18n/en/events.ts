@@ -7,7 +7,8 @@ export const events = {
   download: 'Download',
   pause: 'Pause',
   resume: 'Go on',
-  running: 'Live. {{count}} are shown, 500 at most.',
+  running_one: 'Live. {{count}} is shown, 500 at most.',
+  running_other: 'Live. {{count}} are shown, 500 at most.',
   paused: 'Paused. "Go on" shows the events since then.',
   empty: 'There is no event yet. New events show here by themselves.',
 };

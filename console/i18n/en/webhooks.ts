@@ -48,7 +48,8 @@ export const webhooks = {
     period: 'Period',
     periods: { day: '24 hours', week: '7 days' },
     none: 'Nothing was attempted in this period.',
-    rate: '{{rate}} % of {{total}} attempts succeeded.',
+    rate_one: '{{rate}} % of {{count}} attempt succeeded.',
+    rate_other: '{{rate}} % of {{count}} attempts succeeded.',
   },
   replayFailed: {
     title: 'Replay what failed',

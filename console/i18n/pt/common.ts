@@ -43,6 +43,7 @@ export const common: Translations['common'] = {
   },
   loading: 'Carregando',
   never: 'nunca',
+  highest: 'máx. {{highest}}',
   none: 'nenhum',
   notFound: {
     title: 'Esta página não existe',

@@ -9,7 +9,8 @@ export const events: Translations['events'] = {
   download: 'Baixar',
   pause: 'Pausar',
   resume: 'Continuar',
-  running: 'Ao vivo. {{count}} aparecem, no máximo 500.',
+  running_one: 'Ao vivo. {{count}} aparece, no máximo 500.',
+  running_other: 'Ao vivo. {{count}} aparecem, no máximo 500.',
   paused: 'Pausado. Ao continuar, aparece o que aconteceu enquanto isso.',
   empty: 'Nada aconteceu ainda. O que acontece aparece aqui sozinho.',
 };

@@ -50,7 +50,8 @@ export const webhooks: Translations['webhooks'] = {
     period: 'Período',
     periods: { day: '24 horas', week: '7 dias' },
     none: 'Nada foi tentado neste período.',
-    rate: '{{rate}} % de {{total}} tentativas foram bem respondidas.',
+    rate_one: '{{rate}} % de {{count}} tentativa foi bem respondida.',
+    rate_other: '{{rate}} % de {{count}} tentativas foram bem respondidas.',
   },
   replayFailed: {
     title: 'Repetir o que falhou',

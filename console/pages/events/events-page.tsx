@@ -85,6 +85,7 @@ function Filters({ filter }: { filter: TailFilter }) {
       </form>
       <NativeSelect
         label={t('messages.instance')}
+        maw={320}
         value={filter.instanceId ?? ''}
         data={[
           { value: '', label: t('webhooks.everyInstance') },

@@ -1,4 +1,4 @@
-import { Button, Fieldset, Group, Stack, Text, Textarea, TextInput } from '@mantine/core';
+import { Button, Fieldset, Group, Input, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import type { FieldSchema } from '../../api/use-send-kinds.ts';
 import type { FieldProps } from './field-props.ts';
@@ -56,6 +56,7 @@ function Lines(props: {
 function Groups(props: {
   name: string;
   schema: FieldSchema;
+  error?: string | null | undefined;
   items: readonly Values[];
   fields: [name: string, schema: FieldSchema][];
   needed: readonly string[];
@@ -77,6 +78,7 @@ function Groups(props: {
           {schema.description}
         </Text>
       )}
+      {props.error && <Input.Error>{props.error}</Input.Error>}
       {shown.map((item, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the groups have nothing but their place
         <Fieldset key={at} legend={`${labelOf(name.replace(/s$/, ''))} ${at + 1}`}>

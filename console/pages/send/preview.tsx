@@ -1,11 +1,12 @@
 import { Button, Divider, Stack, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { exactTime } from '../../components/time-text.tsx';
 import type { Values } from './fields.ts';
 
 /** Shows the content of the form roughly as a phone will. */
 export function Preview({ values, file }: { values: Values; file: File | null }) {
-  const { t } = useTranslation();
+  const { t, i18n } = useTranslation();
   const text = (name: string) => (typeof values[name] === 'string' ? (values[name] as string) : '');
   const list = (name: string) => (Array.isArray(values[name]) ? (values[name] as unknown[]) : []);
   const buttons = list('buttons') as { text?: string }[];
@@ -30,7 +31,7 @@ export function Preview({ values, file }: { values: Values; file: File | null })
         ))}
         {where && <Text size="sm">📍 {where}</Text>}
         {text('address') && <Small text={text('address')} />}
-        {text('start_at') && <Small text={new Date(text('start_at')).toLocaleString()} />}
+        {text('start_at') && <Small text={exactTime(text('start_at'), i18n.language)} />}
         {words && (
           <Text size="sm" className="foreign">
             {words}

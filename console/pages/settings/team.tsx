@@ -53,7 +53,9 @@ function Person(props: { person: User; onRole: (role: GivenRole) => void; onRemo
   return (
     <Table.Tr>
       <Table.Td className="foreign">{person.name}</Table.Td>
-      <Table.Td className="foreign">{person.email}</Table.Td>
+      <Table.Td className="foreign" miw="14rem">
+        {person.email}
+      </Table.Td>
       <Table.Td>
         {isSelf ? (
           t(`settings.roles.${person.role as GivenRole}`, person.role)

@@ -64,7 +64,7 @@ function Columns({ metrics }: { metrics: WebhookMetrics }) {
         ]}
       />
       <Text size="sm">
-        {total === 0 ? t('webhooks.metrics.none') : t('webhooks.metrics.rate', { rate, total })}
+        {total === 0 ? t('webhooks.metrics.none') : t('webhooks.metrics.rate', { rate, count: total })}
       </Text>
     </>
   );

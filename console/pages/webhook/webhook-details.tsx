@@ -6,6 +6,7 @@ import { ApiError } from '../../api/api-error.tsx';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { Facts } from '../../components/facts.tsx';
 import { exactTime, TimeText } from '../../components/time-text.tsx';
+import { useInstances } from '../instances/use-instances.ts';
 import { Secret } from '../webhooks/secret.tsx';
 import { WebhookForm } from '../webhooks/webhook-form.tsx';
 import { WebhookState } from '../webhooks/webhook-state.tsx';
@@ -73,7 +74,7 @@ export function WebhookDetails({ webhook, update, test, rotate, remove }: { webh
             facts={[
               [t('common.fields.state'), <WebhookState key="state" webhook={webhook} />],
               [t('webhooks.events'), webhook.events.join(', ')],
-              [t('webhooks.instance'), webhook.instance_id ?? t('webhooks.everyInstance')],
+              [t('webhooks.instance'), <InstanceName key="instance" id={webhook.instance_id} />],
               [t('common.fields.created'), <TimeText key="created" at={webhook.created_at} />],
             ]}
           />
@@ -81,4 +82,12 @@ export function WebhookDetails({ webhook, update, test, rotate, remove }: { webh
       </Paper>
     </Stack>
   );
+}
+
+/** By its name, once that is known. */
+function InstanceName({ id }: { id: string | null }) {
+  const { t } = useTranslation();
+  const { data: instances } = useInstances({ enabled: id !== null });
+  if (id === null) return t('webhooks.everyInstance');
+  return instances?.find((instance) => instance.id === id)?.name ?? id;
 }
