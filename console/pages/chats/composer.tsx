@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/api-error.tsx';
 import { textOfMessage } from '../../api/message-status.tsx';
 import { useDraft } from '../../api/use-draft.ts';
+import { isPassing } from '../../session/connection.ts';
 import { useComposer, type useMessageAct } from './use-composer.ts';
 
 const MENU_CLOSED_MS = 200;
@@ -67,7 +68,12 @@ export function Composer(props: {
         submit();
       }}
     >
-      {send.error && <ApiError error={send.error} hint={t('messages.form.sameKey')} />}
+      {send.error && (
+        <ApiError
+          error={send.error}
+          {...(isPassing(send.error) ? { hint: t('messages.form.sameKey') } : {})}
+        />
+      )}
       {file && (
         <Group gap="xs" justify="space-between" wrap="nowrap">
           <Text size="sm" className="one-line">

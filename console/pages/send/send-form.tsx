@@ -9,6 +9,7 @@ import { useDraft } from '../../api/use-draft.ts';
 import type { SendKind } from '../../api/use-send-kinds.ts';
 import { CodeTabs } from '../../components/code-tabs.tsx';
 import { MomentInput } from '../../components/moment-input.tsx';
+import { isPassing } from '../../session/connection.ts';
 import { bodyOf, errorOfField, fieldsOf, type Values } from './fields.ts';
 import { MediaSource } from './media-source.tsx';
 import { Preview } from './preview.tsx';
@@ -46,7 +47,7 @@ export function SendForm(props: {
       <MutationForm
         label={sendAt ? t('messages.form.schedule') : sendName(t, kind)}
         mutation={send}
-        hint={t('messages.form.sameKey')}
+        hint={isPassing(send.error) ? t('messages.form.sameKey') : undefined}
         onSubmit={() => send.mutate({ kind, body, file, sendAt })}
       >
         <NativeSelect

@@ -1,10 +1,11 @@
 import { NativeSelect, Textarea, TextInput } from '@mantine/core';
-import type { CreateWebhookBody } from '@posthorn/sdk/index.ts';
+import { type CreateWebhookBody, PosthornError } from '@posthorn/sdk/index.ts';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { ApiError } from '../../api/api-error.tsx';
+import { ApiError, textOf } from '../../api/api-error.tsx';
 import { SubmitForm } from '../../components/submit-form.tsx';
 import { useInstances } from '../instances/use-instances.ts';
+import { errorOfField } from '../send/fields.ts';
 
 /** What a person chooses of a webhook. Whether a pattern covers an event, the service says. */
 export type WebhookFields = Pick<CreateWebhookBody, 'url' | 'events' | 'instance_id'>;
@@ -37,6 +38,7 @@ export function WebhookForm(props: {
         type="url"
         maw={640}
         required
+        error={isOfUrl(props.error) ? textOf(t, props.error) : errorOfField(props.error, 'url')}
         value={url}
         onChange={(event) => setUrl(event.target.value)}
       />
@@ -47,6 +49,7 @@ export function WebhookForm(props: {
         minRows={2}
         maw={640}
         required
+        error={errorOfField(props.error, 'events')}
         value={patterns}
         onChange={(event) => setPatterns(event.target.value)}
       />
@@ -62,4 +65,9 @@ export function WebhookForm(props: {
       />
     </SubmitForm>
   );
+}
+
+/** What the service says of an address without naming the field. */
+function isOfUrl(error: unknown): boolean {
+  return error instanceof PosthornError && error.code.startsWith('WEBHOOK_URL_');
 }
