@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, test } from 'node:test';
-import { findBarriers } from './support/browser.ts';
+import { DESKTOP, findBarriers } from './support/browser.ts';
 import { makeCompany } from './support/company.ts';
 import { PASSWORD, signIn } from './support/person.ts';
 import { useConsole } from './support/use-console.ts';
@@ -42,9 +42,21 @@ describe('events', () => {
       .split('\n')
       .map((line) => JSON.parse(line).data.content.text);
     assert.deepEqual(texts, ['one <b>', 'two', 'three']);
-    await rows.nth(0).getByRole('link').click();
+    await page.setViewportSize({ width: DESKTOP.width, height: 200 });
+    await rows.nth(0).getByRole('link').focus();
+    // The page hears of it in the next frame.
+    const frame = 'new Promise((resolve) => requestAnimationFrame(resolve))';
+    for (let frames = 0; frames < 2; frames += 1) await page.evaluate(frame);
+    const scrolledPx = await page.evaluate('scrollY');
+    assert.notEqual(scrolledPx, 0);
+    await page.keyboard.press('Enter');
     await page.getByRole('dialog').getByText('"three"').waitFor();
     assert.deepEqual(await findBarriers(page), []);
+    await page.keyboard.press('Escape');
+    await page.locator('tbody a:focus').waitFor();
+    assert.equal(await page.evaluate('scrollY'), scrolledPx);
+    await page.goForward();
+    await page.getByRole('dialog').getByText('"three"').waitFor();
     assert.deepEqual(faults, []);
   });
 });

@@ -4,8 +4,10 @@ import { useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { useClient } from '../../api/api-context.ts';
 import { Shown } from '../../api/shown.tsx';
+import { useClose } from '../../api/use-close.ts';
 import { BodyText } from '../../components/body-text.tsx';
 import { CopyText } from '../../components/copy-text.tsx';
+import { useFocusBack } from '../../components/use-focus-back.ts';
 import type { TailFilter } from './use-tail.ts';
 
 /** The whole of one event. */
@@ -13,12 +15,14 @@ export function EventDrawer({ eventId, filter }: { eventId: string; filter: Tail
   const { t } = useTranslation();
   const client = useClient();
   const navigate = useNavigate();
+  useFocusBack();
   const event = useQuery({
     queryKey: ['events', eventId],
     queryFn: ({ signal }) => client.events.get({ eventId }, { signal }),
     staleTime: Number.POSITIVE_INFINITY,
   });
   const search = { instance: filter.instanceId, types: filter.types };
+  const close = useClose(() => void navigate({ to: '/events', search, replace: true, resetScroll: false }));
   return (
     <Drawer
       opened
@@ -26,7 +30,7 @@ export function EventDrawer({ eventId, filter }: { eventId: string; filter: Tail
       size="lg"
       title={event.data?.type ?? t('events.event')}
       closeButtonProps={{ 'aria-label': t('common.actions.back') }}
-      onClose={() => void navigate({ to: '/events', search })}
+      onClose={close}
     >
       <Stack>
         <CopyText label={t('common.fields.id')} text={eventId} />

@@ -104,6 +104,7 @@ function EventCells({ event, filter }: { event: ListedEvent; filter: TailFilter 
         <TextLink
           to="/events"
           search={{ instance: filter.instanceId, types: filter.types, event: event.event_id }}
+          resetScroll={false}
           className="one-line"
         >
           {event.type}

@@ -43,6 +43,7 @@ function DeliveryCells({ webhookId, log }: { webhookId: string; log: DeliveryLog
           to="/webhooks/$webhookId"
           params={{ webhookId }}
           search={{ event: log.event_id }}
+          resetScroll={false}
           className="one-line"
         >
           {log.event_type}, {t('webhooks.attempt', { attempt: log.attempt })}

@@ -5,19 +5,26 @@ import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/api-error.tsx';
 import { attemptTone, outcomeOf } from '../../api/delivery-outcome.ts';
 import { Shown } from '../../api/shown.tsx';
+import { useClose } from '../../api/use-close.ts';
 import { BodyText } from '../../components/body-text.tsx';
 import { CopyText } from '../../components/copy-text.tsx';
 import { durationText } from '../../components/duration-text.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { StateBadge } from '../../components/state-badge.tsx';
 import { TimeText } from '../../components/time-text.tsx';
+import { useFocusBack } from '../../components/use-focus-back.ts';
 import { useEventDeliveries, useReplay } from './use-deliveries.ts';
 
 /** One event at one webhook: what was sent, each answer, and the button that sends it again. */
 export function DeliveryDrawer({ webhookId, eventId }: { webhookId: string; eventId: string }) {
   const { t } = useTranslation();
   const navigate = useNavigate();
+  useFocusBack();
   const attempts = useEventDeliveries(webhookId, eventId);
+  const close = useClose(
+    () =>
+      void navigate({ to: '/webhooks/$webhookId', params: { webhookId }, replace: true, resetScroll: false }),
+  );
   return (
     <Drawer
       opened
@@ -25,7 +32,7 @@ export function DeliveryDrawer({ webhookId, eventId }: { webhookId: string; even
       size="lg"
       title={attempts.data?.[0]?.event_type ?? t('webhooks.event')}
       closeButtonProps={{ 'aria-label': t('common.actions.back') }}
-      onClose={() => void navigate({ to: '/webhooks/$webhookId', params: { webhookId } })}
+      onClose={close}
     >
       <Stack gap="lg">
         <CopyText label={t('common.fields.id')} text={eventId} />
