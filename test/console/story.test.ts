@@ -77,7 +77,7 @@ describe('the story of a company', { concurrency: true }, () => {
       await page.getByRole('button', { name: 'Send an image' }).click();
       await page.getByRole('link', { name: 'Open the message' }).click();
       await page.locator('[data-moment=read]').waitFor();
-      await page.getByText(/Webhook message\.sent, attempt 1: 500/).waitFor();
+      await page.getByRole('link', { name: /Webhook message\.sent, attempt 1: 500/ }).waitFor();
       assert.equal(await page.locator('[data-content]').innerText(), HOSTILE);
       await look();
       await open(page, 'Messages');

@@ -2,7 +2,9 @@ import { Stack, Text } from '@mantine/core';
 import type { DeliveryLog, Message } from '@posthorn/sdk/index.ts';
 import type { TFunction } from 'i18next';
 import { useTranslation } from 'react-i18next';
+import { useMayManage } from '../../api/api-context.ts';
 import { attemptTone, outcomeOf } from '../../api/delivery-outcome.ts';
+import { TextLink } from '../../components/links.tsx';
 import { exactTime } from '../../components/time-text.tsx';
 import { type Moment, Timeline } from '../../components/timeline.tsx';
 import type { MessageLife } from './use-message.ts';
@@ -10,9 +12,10 @@ import type { MessageLife } from './use-message.ts';
 /** A message on a line: what was done with it, and what was told of it to webhooks. */
 export function Life({ life: { message, attempts, isCut } }: { life: MessageLife }) {
   const { t, i18n } = useTranslation();
+  const mayManage = useMayManage();
   const moments = [
     ...momentsOf(t, i18n.language, message),
-    ...attempts.map((attempt) => momentOf(t, attempt)),
+    ...attempts.map((attempt) => momentOf(t, attempt, mayManage)),
   ];
   // What has no time yet is still to come.
   moments.sort((a, b) => (a.at ?? '9').localeCompare(b.at ?? '9'));
@@ -59,15 +62,25 @@ function pendingOf(t: TFunction, language: string, message: Message): Moment[] {
   return [{ key: 'waiting', at: null, tone: 'busy', text }];
 }
 
-function momentOf(t: TFunction, log: DeliveryLog): Moment {
+/** Leads those who may see the webhook to the answer, and to where it is replayed. */
+function momentOf(t: TFunction, log: DeliveryLog, mayManage: boolean): Moment {
+  const { event_type: type, event_id: event, attempt, webhook_id: webhookId } = log;
+  const text = t('messages.life.attempt', { type, attempt, outcome: outcomeOf(t, log) });
   return {
     key: `attempt ${log.id}`,
     at: log.created_at,
     tone: attemptTone(log),
-    text: `${t('messages.life.attempt', {
-      type: log.event_type,
-      attempt: log.attempt,
-      outcome: outcomeOf(t, log),
-    })} (${log.webhook_url})`,
+    text: (
+      <>
+        {mayManage ? (
+          <TextLink to="/webhooks/$webhookId" params={{ webhookId: String(webhookId) }} search={{ event }}>
+            {text}
+          </TextLink>
+        ) : (
+          text
+        )}{' '}
+        ({log.webhook_url})
+      </>
+    ),
   };
 }
