@@ -54,7 +54,7 @@ export function AuditLog() {
                 <Table.Td className="foreign">{whoDid(entry)}</Table.Td>
                 <Table.Td>
                   {Object.keys(entry.detail).length > 0 && (
-                    <Code className="one-line">{JSON.stringify(entry.detail)}</Code>
+                    <Code className="foreign">{JSON.stringify(entry.detail)}</Code>
                   )}
                 </Table.Td>
                 <Table.Td>
