@@ -59,12 +59,13 @@ export function createAuth(baseUrl: string, billingUrl: string): Auth {
   const connection = createConnection(baseUrl);
   const { fetch } = connection;
   const drafts = new Map<string, unknown>();
-  const session = createSession({ baseUrl, fetch });
+  const session = createSession({ baseUrl, fetch, onChange: noteRenewal });
   const client = createClient({ baseUrl, session, fetch });
   const billing = createBillingClient({ baseUrl: billingUrl, session });
   const stranger = createClient({ baseUrl, fetch });
   const listeners = new Set<() => void>();
   let state: AuthState = { user: null, ended: 'nobody' };
+  let isEntering = false;
 
   function become(next: AuthState): void {
     state = next;
@@ -77,16 +78,28 @@ export function createAuth(baseUrl: string, billingUrl: string): Auth {
     return user;
   }
 
+  /** A renewal knows the role of now. Should the cookies be of somebody else by now, the page begins anew as theirs. */
+  function noteRenewal(): void {
+    const user = session.user();
+    if (!state.user || !user || isEntering) return;
+    if (user.user_id === state.user.user_id) entered(user);
+    else location.reload();
+  }
+
   const tabs = createTabs({
     onOut: () => state.user && become({ user: null, ended: 'left' }),
     // The cookies are of somebody else now.
     onIn: () => location.reload(),
   });
 
-  async function enter(user: Promise<Session>): Promise<Session> {
-    const entering = entered(await user);
+  async function enter(begin: () => Promise<Session>): Promise<Session> {
+    isEntering = true;
+    const user = await begin().finally(() => {
+      isEntering = false;
+    });
+    entered(user);
     tabs.tellIn();
-    return entering;
+    return user;
   }
 
   function forget(): void {
@@ -116,9 +129,9 @@ export function createAuth(baseUrl: string, billingUrl: string): Auth {
       const user = session.user();
       if (user) entered(user);
     },
-    signIn: (email, password) => enter(session.login({ email, password })),
+    signIn: (email, password) => enter(() => session.login({ email, password })),
     completeSignup: (token, companyName) =>
-      enter(session.completeSignup({ token, company_name: companyName })),
+      enter(() => session.completeSignup({ token, company_name: companyName })),
     async renew() {
       await session.renew(session.stored()?.token ?? '');
       const user = session.user();

@@ -77,9 +77,9 @@ describe('the links of mails', () => {
     await session.login({ email, password: PASSWORD });
     const agent = `agent-${Date.now()}@example.com`;
     const client = createClient({ baseUrl: server.url, session });
-    await client.users.create({ body: { email: agent, name: 'Bia', role: 'agent' } });
+    const { id } = await client.users.create({ body: { email: agent, name: 'Bia', role: 'agent' } });
 
-    const { page } = await browser.visit(undefined, 'pt-BR');
+    const { page, context } = await browser.visit(undefined, 'pt-BR');
     await page.goto(await linkTo(agent, 'invite\\?token='));
     await page.getByLabel(/^Nova senha/).fill(NEW_PASSWORD);
     assert.deepEqual(await findBarriers(page), []);
@@ -88,12 +88,17 @@ describe('the links of mails', () => {
     await page.getByLabel(/^Senha/).fill(NEW_PASSWORD);
     await page.getByRole('button', { name: 'Entrar' }).click();
     await page.getByRole('heading', { name: 'Conversas' }).waitFor();
-    assert.deepEqual(
-      await page.getByRole('navigation').filter({ visible: true }).getByRole('link').allInnerTexts(),
-      ['Conversas', 'Mensagens', 'Eventos', 'Configurações'],
-    );
+    const entries = page.getByRole('navigation').filter({ visible: true }).getByRole('link');
+    assert.deepEqual(await entries.allInnerTexts(), ['Conversas', 'Mensagens', 'Eventos', 'Configurações']);
     await page.goto(`${server.url}/console/webhooks`);
     await page.getByRole('heading', { name: 'Mensagens' }).waitFor();
     assert.deepEqual(await findBarriers(page), []);
+
+    // Another role is known once the token is renewed, here since it is refused.
+    await client.users.update({ id, body: { role: 'admin' } });
+    const refused = { status: 401, json: { error_code: 'TOKEN_EXPIRED', message: 'the token has expired' } };
+    await context.route('**/v1/**', (route) => route.fulfill(refused), { times: 1 });
+    await entries.getByText('Eventos').click();
+    await entries.getByText('Webhooks').waitFor();
   });
 });
