@@ -4,7 +4,8 @@ import { useTranslation } from 'react-i18next';
 import { ErrorBox } from '../components/error-box.tsx';
 
 /** What the service refused or failed at, in our words where we have some, else in its own. */
-export function ApiError({ error, onRetry, hint }: { error: unknown; onRetry?: () => void; hint?: string }) {
+export function ApiError(props: { error: unknown; onRetry?: () => void; hint?: string | undefined }) {
+  const { error, onRetry, hint } = props;
   const { t } = useTranslation();
   const { code, traceId } = error instanceof PosthornError ? error : { code: null, traceId: null };
   return (

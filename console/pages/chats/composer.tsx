@@ -1,11 +1,12 @@
-import { Button, FileButton, Group, Text, Textarea } from '@mantine/core';
+import { Button, Group, Textarea } from '@mantine/core';
 import type { Message } from '@posthorn/sdk/index.ts';
-import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
+import { type KeyboardEvent, type RefObject, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/api-error.tsx';
 import { textOfMessage } from '../../api/message-status.tsx';
 import { useDraft } from '../../api/use-draft.ts';
 import { isPassing } from '../../session/connection.ts';
+import { AttachButton, AttachedFile } from './attach.tsx';
 import { useComposer, type useMessageAct } from './use-composer.ts';
 
 const MENU_CLOSED_MS = 200;
@@ -21,6 +22,7 @@ export function Composer(props: {
 }) {
   const { t } = useTranslation();
   const { edited, act, onDone, quotedId } = props;
+  const label = t(edited ? 'chats.change' : 'chats.write');
   const [text, setText] = useDraft(
     `chat ${props.instanceId} ${props.chatId} ${edited?.message_id ?? 'text'}`,
     edited ? textOfMessage(edited) : '',
@@ -28,22 +30,13 @@ export function Composer(props: {
   const [file, setFile] = useState<File | null>(null);
   const { send, changed } = useComposer(props.instanceId, props.chatId);
   const isBusy = send.isPending || act.isPending;
-  const field = useRef<HTMLTextAreaElement>(null);
-  // The menu of the message that is answered or changed gives the focus back as it closes.
-  const isAsked = edited !== null || quotedId !== undefined;
-  useEffect(() => {
-    if (!isAsked) return;
-    const timer = setTimeout(() => field.current?.focus(), MENU_CLOSED_MS);
-    return () => clearTimeout(timer);
-  }, [isAsked]);
+  const hint = isPassing(send.error) ? t('messages.form.sameKey') : undefined;
+  const field = useFieldFor(edited?.message_id ?? quotedId);
 
   function submit(): void {
     if (isBusy || (!text.trim() && !file)) return;
     const done = () => {
-      const now = field.current?.value ?? '';
-      const isSent = !file?.type.startsWith('audio/');
-      // What was typed on meanwhile stays.
-      if (isSent) setText(now.startsWith(text) ? now.slice(text.length).trimStart() : now);
+      if (!file?.type.startsWith('audio/')) setText(leftOf(field.current?.value ?? '', text));
       setFile(null);
       onDone();
     };
@@ -68,32 +61,18 @@ export function Composer(props: {
         submit();
       }}
     >
-      {send.error && (
-        <ApiError
-          error={send.error}
-          {...(isPassing(send.error) ? { hint: t('messages.form.sameKey') } : {})}
-        />
-      )}
-      {file && (
-        <Group gap="xs" justify="space-between" wrap="nowrap">
-          <Text size="sm" className="one-line">
-            {file.name}
-          </Text>
-          <Button size="compact-xs" variant="default" flex="none" onClick={() => attach(null)}>
-            {t('chats.detach')}
-          </Button>
-        </Group>
-      )}
+      {send.error && <ApiError error={send.error} hint={hint} />}
+      {file && <AttachedFile name={file.name} onDetach={() => attach(null)} />}
       <Group gap="xs" align="end" wrap="nowrap">
-        {!edited && <Attach onChoose={attach} />}
+        {!edited && <AttachButton onChoose={attach} />}
         <Textarea
           ref={field}
           flex={1}
           autosize
           minRows={1}
           maxRows={6}
-          aria-label={t(edited ? 'chats.change' : 'chats.write')}
-          placeholder={t(edited ? 'chats.change' : 'chats.write')}
+          aria-label={label}
+          placeholder={label}
           value={text}
           onKeyDown={onKey}
           onChange={(event) => {
@@ -114,24 +93,19 @@ export function Composer(props: {
   );
 }
 
-function Attach({ onChoose }: { onChoose: (file: File | null) => void }) {
-  const { t } = useTranslation();
-  const forget = useRef<() => void>(null);
-  return (
-    <FileButton
-      resetRef={forget}
-      inputProps={{ 'aria-label': t('chats.attach') }}
-      onChange={(chosen) => {
-        onChoose(chosen);
-        // Else the same file could not be chosen once more.
-        forget.current?.();
-      }}
-    >
-      {(button) => (
-        <Button {...button} variant="default" flex="none">
-          {t('chats.attach')}
-        </Button>
-      )}
-    </FileButton>
-  );
+/** The field to write in, which has the cursor once a message is answered or changed. */
+function useFieldFor(messageId: string | undefined): RefObject<HTMLTextAreaElement | null> {
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    if (!messageId) return;
+    // The menu of that message gives the focus back as it closes.
+    const timer = setTimeout(() => field.current?.focus(), MENU_CLOSED_MS);
+    return () => clearTimeout(timer);
+  }, [messageId]);
+  return field;
+}
+
+/** What was typed on while a text was on its way. */
+function leftOf(typed: string, sent: string): string {
+  return typed.startsWith(sent) ? typed.slice(sent.length).trimStart() : typed;
 }

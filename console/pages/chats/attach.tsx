@@ -1,0 +1,41 @@
+import { Button, FileButton, Group, Text } from '@mantine/core';
+import { useRef } from 'react';
+import { useTranslation } from 'react-i18next';
+
+/** Chooses a file to send. */
+export function AttachButton({ onChoose }: { onChoose: (file: File | null) => void }) {
+  const { t } = useTranslation();
+  const forget = useRef<() => void>(null);
+  return (
+    <FileButton
+      resetRef={forget}
+      inputProps={{ 'aria-label': t('chats.attach') }}
+      onChange={(chosen) => {
+        onChoose(chosen);
+        // Else the same file could not be chosen once more.
+        forget.current?.();
+      }}
+    >
+      {(button) => (
+        <Button {...button} variant="default" flex="none">
+          {t('chats.attach')}
+        </Button>
+      )}
+    </FileButton>
+  );
+}
+
+/** The file that goes with the message, until it is taken out. */
+export function AttachedFile({ name, onDetach }: { name: string; onDetach: () => void }) {
+  const { t } = useTranslation();
+  return (
+    <Group gap="xs" justify="space-between" wrap="nowrap">
+      <Text size="sm" className="one-line">
+        {name}
+      </Text>
+      <Button size="compact-xs" variant="default" flex="none" onClick={onDetach}>
+        {t('chats.detach')}
+      </Button>
+    </Group>
+  );
+}
