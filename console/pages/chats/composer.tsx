@@ -105,7 +105,7 @@ function useFieldFor(messageId: string | undefined): RefObject<HTMLTextAreaEleme
   return field;
 }
 
-/** What was typed on while a text was on its way. */
+/** The words that were typed on while a text was on its way. */
 function leftOf(typed: string, sent: string): string {
   return typed.startsWith(sent) ? typed.slice(sent.length).trimStart() : typed;
 }

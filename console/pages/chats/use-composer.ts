@@ -42,7 +42,7 @@ export function useComposer(instanceId: string, to: string) {
       return queries.invalidateQueries({ queryKey: ['chats', instanceId] });
     },
   });
-  /** What was changed after a send that failed is another content. One under way goes on, and is not sent again. */
+  /** A message that is changed after its send failed is another one. A send under way goes on, and is not made again. */
   const changed = () => {
     if (send.isPending) isOther.current = true;
     else if (!send.isIdle) {

@@ -67,7 +67,7 @@ export function WebhookForm(props: {
   );
 }
 
-/** What the service says of an address without naming the field. */
+/** Whether the service refuses the address, which it does without naming the field. */
 function isOfUrl(error: unknown): boolean {
   return error instanceof PosthornError && error.code.startsWith('WEBHOOK_URL_');
 }
