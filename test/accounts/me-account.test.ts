@@ -88,6 +88,7 @@ describe('DELETE /v1/auth/me/account', () => {
       [mine[1]!]: 'logged_out',
       [theirs]: 'connected',
     });
+    await waitFor(() => told.length >= mine.length, undefined, { what: 'the workers hear of both' });
     assert.deepEqual(told.sort(), [...mine].sort());
 
     // All later requests are blocked, whoever's they are and however they authenticate.
