@@ -11,7 +11,6 @@ export function ConfirmButton(props: {
   isInRow?: boolean;
   onConfirm: () => void;
 }) {
-  const { t } = useTranslation();
   const [opened, { open, close }] = useDisclosure(false);
   return (
     <>
@@ -23,31 +22,45 @@ export function ConfirmButton(props: {
       >
         {props.label}
       </Button>
-      <Modal
-        opened={opened}
-        onClose={close}
-        title={props.label}
-        centered
-        closeButtonProps={{ 'aria-label': t('common.actions.back') }}
-      >
-        <Stack>
-          <Text size="sm">{props.text}</Text>
-          <Group justify="flex-end">
-            <Button variant="default" onClick={close}>
-              {t('common.actions.leave')}
-            </Button>
-            <Button
-              color="red"
-              onClick={() => {
-                close();
-                props.onConfirm();
-              }}
-            >
-              {props.label}
-            </Button>
-          </Group>
-        </Stack>
-      </Modal>
+      <ConfirmDialog {...props} opened={opened} onClose={close} />
     </>
+  );
+}
+
+/** The question alone, for what another control asks for. */
+export function ConfirmDialog(props: {
+  label: string;
+  text: string;
+  opened: boolean;
+  onClose: () => void;
+  onConfirm: () => void;
+}) {
+  const { t } = useTranslation();
+  return (
+    <Modal
+      opened={props.opened}
+      onClose={props.onClose}
+      title={props.label}
+      centered
+      closeButtonProps={{ 'aria-label': t('common.actions.back') }}
+    >
+      <Stack>
+        <Text size="sm">{props.text}</Text>
+        <Group justify="flex-end">
+          <Button variant="default" onClick={props.onClose}>
+            {t('common.actions.leave')}
+          </Button>
+          <Button
+            color="red"
+            onClick={() => {
+              props.onClose();
+              props.onConfirm();
+            }}
+          >
+            {props.label}
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
   );
 }

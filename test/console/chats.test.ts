@@ -82,6 +82,7 @@ describe('chats', () => {
     await page.getByRole('button', { name: 'Save' }).click();
     await bubble('Already there').getByText('edited').waitFor();
     await act('Glad to hear', 'Delete for everyone');
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete for everyone' }).click();
     await messages.getByText('This message was deleted.').waitFor();
     const sent = await client.messages.list({ instanceId, query: { direction: 'outbound', type: 'text' } });
     assert.equal(sent.data.filter(({ source }) => source === 'api').length, 2, 'nothing went twice');

@@ -75,6 +75,7 @@ export const billing = {
     default: 'used for charges',
     makeDefault: 'Use for charges',
     remove: 'Remove',
+    removeText: 'Nothing more is charged to {{card}}. To use it again, add it anew.',
     add: 'Add the card',
     number: 'Card number',
     holder: 'Name on the card',

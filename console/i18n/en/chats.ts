@@ -37,6 +37,7 @@ export const chats = {
     reply: 'Reply',
     edit: 'Edit',
     delete: 'Delete for everyone',
+    deleteText: 'The message disappears from every phone that has it.',
     open: 'Open the message',
   },
   details: {
@@ -55,5 +56,6 @@ export const chats = {
     noteHint: 'For your colleagues; it is never sent.',
     addNote: 'Add the note',
     removeNote: 'Delete',
+    removeNoteText: 'The note is gone for the whole team.',
   },
 };

@@ -77,6 +77,7 @@ export const billing: Translations['billing'] = {
     default: 'usado nas cobranças',
     makeDefault: 'Usar nas cobranças',
     remove: 'Remover',
+    removeText: 'Nada mais é cobrado em {{card}}. Para usá-lo de novo, cadastre-o outra vez.',
     add: 'Adicionar o cartão',
     number: 'Número do cartão',
     holder: 'Nome no cartão',

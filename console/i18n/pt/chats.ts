@@ -39,6 +39,7 @@ export const chats: Translations['chats'] = {
     reply: 'Responder',
     edit: 'Editar',
     delete: 'Apagar para todos',
+    deleteText: 'A mensagem some de todos os celulares que a têm.',
     open: 'O que aconteceu com ela',
   },
   details: {
@@ -57,5 +58,6 @@ export const chats: Translations['chats'] = {
     noteHint: 'Para os colegas; nunca é enviada.',
     addNote: 'Adicionar a nota',
     removeNote: 'Apagar',
+    removeNoteText: 'A nota some para toda a equipe.',
   },
 };

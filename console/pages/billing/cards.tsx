@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/api-error.tsx';
 import { MutationForm } from '../../api/mutation-form.tsx';
 import { Card } from '../../components/card.tsx';
+import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { cardName } from './card-name.ts';
 import type { BillingChanges } from './use-billing.ts';
 
@@ -37,13 +38,13 @@ export function Cards({ cards, profileId, mayPay, changes }: CardsProps) {
             </Button>
           )}
           {mayPay && (
-            <Button
-              size="compact-xs"
-              variant="default"
-              onClick={() => changeCard.mutate({ id, what: 'remove' })}
-            >
-              {t('billing.cards.remove')}
-            </Button>
+            <ConfirmButton
+              label={t('billing.cards.remove')}
+              text={t('billing.cards.removeText', { card: cardName(brand, last4) })}
+              busy={changeCard.isPending}
+              isInRow
+              onConfirm={() => changeCard.mutate({ id, what: 'remove' })}
+            />
           )}
         </Group>
       ))}

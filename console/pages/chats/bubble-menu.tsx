@@ -1,6 +1,8 @@
 import { Button, Group, Menu } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import { useRouter } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { ConfirmDialog } from '../../components/confirm-button.tsx';
 import type { BubbleProps } from './bubble-props.ts';
 
 const EMOJIS = ['👍', '❤️', '😂', '😮', '😢', '🙏'] as const;
@@ -14,50 +16,60 @@ export function BubbleMenu({ message, act, onQuote, onEdit }: BubbleProps) {
   const isOwn = message.direction === 'outbound';
   const isThere = !message.deleted_at && message.status !== 'failed' && message.status !== 'queued';
   const router = useRouter();
+  const [isAsked, { open: ask, close }] = useDisclosure(false);
   return (
-    <Menu position={isOwn ? 'bottom-end' : 'bottom-start'} width={220}>
-      <Menu.Target>
-        <Button size="compact-xs" variant="subtle" color="gray" aria-label={t('chats.actions.label')}>
-          ⋯
-        </Button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        {isThere && (
-          <>
-            <Group gap={2} justify="center" wrap="nowrap">
-              {EMOJIS.map((emoji) => (
-                <Menu.Item
-                  key={emoji}
-                  p={4}
-                  aria-label={t('chats.actions.react', { emoji })}
-                  onClick={() => act({ what: 'react', messageId, emoji })}
-                >
-                  {emoji}
-                </Menu.Item>
-              ))}
-            </Group>
-            <Menu.Item onClick={() => onQuote(message)}>{t('chats.actions.reply')}</Menu.Item>
-          </>
-        )}
-        {isThere && isOwn && EDITABLE.includes(message.message_type) && (
-          <Menu.Item onClick={() => onEdit(message)}>{t('chats.actions.edit')}</Menu.Item>
-        )}
-        {isThere && isOwn && (
-          <Menu.Item c="var(--mantine-color-error)" onClick={() => act({ what: 'delete', messageId })}>
-            {t('chats.actions.delete')}
+    <>
+      <Menu position={isOwn ? 'bottom-end' : 'bottom-start'} width={220}>
+        <Menu.Target>
+          <Button size="compact-xs" variant="subtle" color="gray" aria-label={t('chats.actions.label')}>
+            ⋯
+          </Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          {isThere && (
+            <>
+              <Group gap={2} justify="center" wrap="nowrap">
+                {EMOJIS.map((emoji) => (
+                  <Menu.Item
+                    key={emoji}
+                    p={4}
+                    aria-label={t('chats.actions.react', { emoji })}
+                    onClick={() => act({ what: 'react', messageId, emoji })}
+                  >
+                    {emoji}
+                  </Menu.Item>
+                ))}
+              </Group>
+              <Menu.Item onClick={() => onQuote(message)}>{t('chats.actions.reply')}</Menu.Item>
+            </>
+          )}
+          {isThere && isOwn && EDITABLE.includes(message.message_type) && (
+            <Menu.Item onClick={() => onEdit(message)}>{t('chats.actions.edit')}</Menu.Item>
+          )}
+          {isThere && isOwn && (
+            <Menu.Item c="var(--mantine-color-error)" onClick={ask}>
+              {t('chats.actions.delete')}
+            </Menu.Item>
+          )}
+          <Menu.Item
+            onClick={() =>
+              void router.navigate({
+                to: '/instances/$instanceId/messages/$messageId',
+                params: { instanceId, messageId },
+              })
+            }
+          >
+            {t('chats.actions.open')}
           </Menu.Item>
-        )}
-        <Menu.Item
-          onClick={() =>
-            void router.navigate({
-              to: '/instances/$instanceId/messages/$messageId',
-              params: { instanceId, messageId },
-            })
-          }
-        >
-          {t('chats.actions.open')}
-        </Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+        </Menu.Dropdown>
+      </Menu>
+      <ConfirmDialog
+        label={t('chats.actions.delete')}
+        text={t('chats.actions.deleteText')}
+        opened={isAsked}
+        onClose={close}
+        onConfirm={() => act({ what: 'delete', messageId })}
+      />
+    </>
   );
 }

@@ -6,6 +6,7 @@ import { useMayManage } from '../../api/api-context.ts';
 import { ApiError } from '../../api/api-error.tsx';
 import { MutationForm } from '../../api/mutation-form.tsx';
 import { Shown } from '../../api/shown.tsx';
+import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { CopyText } from '../../components/copy-text.tsx';
 import { Facts } from '../../components/facts.tsx';
 import { TimeText } from '../../components/time-text.tsx';
@@ -159,9 +160,13 @@ function Notes({ instanceId, chatId }: Of) {
                 <Text size="xs" c="dimmed">
                   <TimeText at={at} />
                 </Text>
-                <Button size="compact-xs" variant="default" onClick={() => remove.mutate(id)}>
-                  {t('chats.details.removeNote')}
-                </Button>
+                <ConfirmButton
+                  label={t('chats.details.removeNote')}
+                  text={t('chats.details.removeNoteText')}
+                  busy={remove.isPending}
+                  isInRow
+                  onConfirm={() => remove.mutate(id)}
+                />
               </Group>
             </Group>
           ))
