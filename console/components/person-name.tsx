@@ -1,8 +1,9 @@
 import { Text } from '@mantine/core';
 
-/** Whose name it is may be anybody's choice: the number or id stands beside it. */
-export function PersonName({ name, id }: { name: string | null; id: string }) {
-  if (!name || name === id) return <bdi>{id}</bdi>;
+/** Whose name it is may be anybody's choice: the number stands beside it. `otherwise`: of whoever has neither. */
+export function PersonName(props: { name: string | null; id: string; otherwise?: string }) {
+  const { name, id, otherwise = '' } = props;
+  if (!name || !id || name === id) return <bdi>{name || id || otherwise}</bdi>;
   return (
     <>
       <bdi>{name}</bdi>{' '}

@@ -93,7 +93,7 @@ function ChatLink({ message }: { message: Message }) {
   const { instance_id: instance, chat_jid: chat, chat_name: name, phone } = message;
   return (
     <TextLink to="/chats" search={{ instance, chat }}>
-      <PersonName name={name} id={personOf(phone || chat)} />
+      <PersonName name={name} id={phone} otherwise={personOf(chat)} />
     </TextLink>
   );
 }

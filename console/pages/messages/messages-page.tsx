@@ -99,9 +99,9 @@ function MessageCells({ message }: { message: Message }) {
         </TextLink>
       </Table.Td>
       <Table.Td>
-        <span className="one-line">
+        <span className="one-line short">
           {t(`messages.directions.${message.direction}`)}:{' '}
-          <PersonName name={message.chat_name} id={personOf(message.phone || message.chat_jid)} />
+          <PersonName name={message.chat_name} id={message.phone} otherwise={personOf(message.chat_jid)} />
         </span>
       </Table.Td>
       <Table.Td>
