@@ -15,8 +15,11 @@ export interface Attempts {
    * not begin: with LeaseLost when another worker owns the instance by now, and when the task is gone.
    */
   begin(attempt: Attempt): Promise<unknown>;
-  /** The task's note was written, or may have been, when `begin` rejected here: nothing was sent after it. */
-  hasBegunInVain(taskId: string): boolean;
+  /**
+   * `begin` rejected here under this lease, and the note may have been written all the same: nothing was sent after it. Says
+   * no once the shard has had another owner, who may have sent it.
+   */
+  hasBegunInVain(attempt: Attempt): boolean;
   /** Takes the note back: the network said that it did not take the message. Rejects with LeaseLost. */
   end(attempt: Attempt): Promise<unknown>;
 }
@@ -27,17 +30,18 @@ const MAX_BATCH = 64;
 export function createAttempts(db: Db): Attempts {
   const begun = createNotes(db, BEGIN);
   const ended = createNotes(db, END);
-  const inVain = new Set<string>();
+  /** By task, the epoch of its lease. */
+  const inVain = new Map<string, number>();
   return {
     async begin(attempt) {
       const isThere = await begun.push(attempt).catch((err) => {
         // A lost connection does not tell whether the note was committed.
-        if (isUnavailable(err)) inVain.add(attempt.taskId);
+        if (isUnavailable(err)) inVain.set(attempt.taskId, attempt.lease.epoch);
         throw err;
       });
       if (!isThere) throw new Error('the task was finished by another');
     },
-    hasBegunInVain: (taskId) => inVain.has(taskId),
+    hasBegunInVain: ({ taskId, lease }) => inVain.get(taskId) === lease.epoch,
     async end(attempt) {
       await ended.push(attempt);
       inVain.delete(attempt.taskId);

@@ -36,6 +36,7 @@ async function seedTask(db: Db) {
   const { rows } = await parts.db.query<{ epoch: number }>('SELECT epoch FROM shards WHERE shard = $1', [
     shard,
   ]);
+  const lease = { shard, epoch: rows[0]!.epoch };
   const sent: string[] = [];
   const session = {
     async send({ networkId }: { networkId: string }) {
@@ -46,7 +47,7 @@ async function seedTask(db: Db) {
   const deps = { attempts: createAttempts(db), clock: systemClock, random: Math.random } as never;
   const scope = {
     ...{ instanceId, dedupes: false, outcome: 'told', typingMaxMs: 0 },
-    ...{ lease: { shard, epoch: rows[0]!.epoch }, pacer: { isOn: false, sent: () => undefined } },
+    ...{ lease, pacer: { isOn: false, sent: () => undefined } },
     ...{ signal: new AbortController().signal, cancelled: undefined, begin: () => true },
   } as never;
   const noted = async () =>
@@ -55,6 +56,11 @@ async function seedTask(db: Db) {
   return {
     sent,
     noted,
+    /** The shard goes to another worker and comes back. */
+    async changeOwners() {
+      lease.epoch += 2;
+      await parts.db.query('UPDATE shards SET epoch = $2 WHERE shard = $1', [shard, lease.epoch]);
+    },
     async send() {
       const task = { taskId: id, messageId: id, operation: 'text', type: 'text', content: { text: 'hi' } };
       const more = { chatJid: '5511988887777@s.whatsapp.net', settings: {}, attempts: await noted() };
@@ -84,4 +90,19 @@ test('a send whose note was written, and whose connection broke before it was to
   // From here on nobody knows whether the network has it.
   assert.equal((await task.send()).to, 'unanswered');
   assert.equal(task.sent.length, 1);
+});
+
+test('what another owner may have sent meanwhile is not sent again', async () => {
+  const db: Db = {
+    ...parts.db,
+    async transaction(work, opening) {
+      await parts.db.transaction(work, opening);
+      throw new Error('Connection terminated unexpectedly');
+    },
+  };
+  const task = await seedTask(db);
+  await assert.rejects(task.send(), /Connection terminated/);
+  await task.changeOwners();
+  assert.equal((await task.send()).to, 'unanswered');
+  assert.deepEqual(task.sent, []);
 });

@@ -70,7 +70,7 @@ export async function sendTask(
     wireState,
   });
   const note = { taskId: task.taskId, lease: scope.lease };
-  if (deps.attempts.hasBegunInVain(task.taskId)) await deps.attempts.end(note);
+  if (deps.attempts.hasBegunInVain(note)) await deps.attempts.end(note);
   else if (!scope.dedupes && task.attempts > 0) {
     const isAwaited = scope.outcome === 'told' && task.awaitedSinceMs === undefined;
     return isAwaited ? { to: 'unanswered' } : failed(OUTCOME_UNKNOWN, 'unknown');
