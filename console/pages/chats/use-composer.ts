@@ -1,5 +1,4 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useRef } from 'react';
 import { useClient } from '../../api/api-context.ts';
 import { useIdempotencyKey } from '../../api/use-idempotency-key.ts';
 
@@ -19,12 +18,9 @@ const BY_MIME = [
 export function useComposer(instanceId: string, to: string) {
   const client = useClient();
   const queries = useQueryClient();
-  const { key, renew } = useIdempotencyKey(`chat ${instanceId} ${to}`);
-  const isOther = useRef(false);
+  const { key, renew, handlers, changed } = useIdempotencyKey(`chat ${instanceId} ${to}`);
   const send = useMutation({
-    onMutate: () => {
-      isOther.current = false;
-    },
+    ...handlers,
     mutationFn: ({ text, file, quotedId }: Draft) => {
       const common = { instanceId, idempotencyKey: key };
       const body = { to, ...(quotedId && { quoted_id: quotedId }) };
@@ -34,23 +30,12 @@ export function useComposer(instanceId: string, to: string) {
       const named = method === 'sendDocument' ? { file_name: file.name } : {};
       return client.messages[method]({ ...common, body: { ...body, ...captioned, ...named, file } });
     },
-    onError: () => {
-      if (isOther.current) renew();
-    },
     onSuccess: () => {
       renew();
       return queries.invalidateQueries({ queryKey: ['chats', instanceId] });
     },
   });
-  /** A message that is changed after its send failed is another one. A send under way goes on, and is not made again. */
-  const changed = () => {
-    if (send.isPending) isOther.current = true;
-    else if (!send.isIdle) {
-      renew();
-      send.reset();
-    }
-  };
-  return { send, changed };
+  return { send, changed: () => changed(send) };
 }
 
 export type MessageAct =

@@ -1,6 +1,5 @@
 import type { Client, SendAccepted } from '@posthorn/sdk/index.ts';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useRef } from 'react';
 import { useClient } from '../../api/api-context.ts';
 import { useIdempotencyKey } from '../../api/use-idempotency-key.ts';
 import type { SendKind } from '../../api/use-send-kinds.ts';
@@ -20,12 +19,9 @@ type Method = (input: object) => Promise<SendAccepted>;
 export function useSend(instanceId: string) {
   const client = useClient();
   const queries = useQueryClient();
-  const { key, renew } = useIdempotencyKey(`send ${instanceId}`);
-  const isOther = useRef(false);
+  const { key, handlers, changed } = useIdempotencyKey(`send ${instanceId}`);
   const send = useMutation<Sent, Error, Draft>({
-    onMutate: () => {
-      isOther.current = false;
-    },
+    ...handlers,
     mutationFn: async ({ kind, body, file, sendAt }) => {
       const input = { instanceId, idempotencyKey: key };
       if (!sendAt) {
@@ -42,23 +38,10 @@ export function useSend(instanceId: string) {
       });
       return { message_id, isScheduled: true };
     },
-    onError: () => {
-      if (isOther.current) renew();
-    },
     onSuccess: ({ isScheduled }) =>
       queries.invalidateQueries({ queryKey: [isScheduled ? 'scheduled' : 'messages'] }),
   });
-  return {
-    send,
-    /** Another content under the same key would be refused. A send under way goes on, and is not made again. */
-    changed() {
-      if (send.isPending) isOther.current = true;
-      else if (!send.isIdle) {
-        renew();
-        send.reset();
-      }
-    },
-  };
+  return { send, changed: () => changed(send) };
 }
 
 function methodOf(client: Client, { method }: SendKind): Method {
