@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ensureProgram, installDebianPackage, isDebianRoot } from './debian-package.ts';
+import { reap } from './reaper.ts';
 
 /** The headless shell has no windows, and takes half the CPU of the whole browser. */
 const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'];
@@ -32,13 +33,20 @@ export async function openPage(
     '--no-first-run',
     `--user-data-dir=${profile}`,
   ];
-  const browser = spawn(await findChromium(), [...flags, ...moreFlags, url], { stdio: 'ignore' });
+  // In a group of its own: Debian's program is a shell that starts the browser, and would leave it behind.
+  const browser = spawn(await findChromium(), [...flags, ...moreFlags, url], {
+    stdio: 'ignore',
+    detached: true,
+  });
   const ended = new Promise((resolve) => browser.once('close', resolve));
+  const group = -browser.pid!;
+  const forget = reap({ pid: group, dir: profile });
   return {
     profile,
     async close() {
-      browser.kill('SIGKILL');
+      process.kill(group, 'SIGKILL');
       await ended;
+      forget();
       // Its helpers write for a moment longer than it lives.
       rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
     },
