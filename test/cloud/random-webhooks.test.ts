@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bodyOf, signatureOf } from '@posthorn/network/sandbox/graph/post.ts';
-import { sized } from '../faults/size.ts';
 import { startCloudSending } from '../support/cloud/cloud-sending.ts';
 import { waitFor } from '../support/process.ts';
+import { sized } from '../support/size.ts';
 import { type Random, randomOf } from '../support/whatsapp/hostile-frames.ts';
 
 const SEED = Number(process.env.POSTHORN_SEED ?? Date.now() % 2 ** 32);

@@ -1,6 +1,6 @@
 import { test } from 'node:test';
 import { waitFor } from '../support/process.ts';
-import { sized } from './size.ts';
+import { sized } from '../support/size.ts';
 import { connectInstances, proveExactlyOnce, sendTexts } from './traffic.ts';
 import { useSystem } from './use-system.ts';
 

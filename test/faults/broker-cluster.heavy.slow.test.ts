@@ -4,8 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { tellFigure } from '../support/figures.ts';
 import { waitFor } from '../support/process.ts';
 import { startRabbitCluster } from '../support/rabbitmq.ts';
+import { sized } from '../support/size.ts';
 import type { SystemWorker } from '../support/system.ts';
-import { sized } from './size.ts';
 import { connectInstances, merge, proveExactlyOnce, sendTexts } from './traffic.ts';
 import { useSystem } from './use-system.ts';
 

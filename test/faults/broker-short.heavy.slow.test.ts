@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { waitFor } from '../support/process.ts';
 import { startRabbit } from '../support/rabbitmq.ts';
 import { RABBIT_ALARMS } from '../support/rabbitmq-server.ts';
+import { sized } from '../support/size.ts';
 import type { SystemWorker } from '../support/system.ts';
-import { sized } from './size.ts';
 import { connectInstances, merge, proveExactlyOnce, sendTexts } from './traffic.ts';
 import { useSystem } from './use-system.ts';
 

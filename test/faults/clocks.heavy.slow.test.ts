@@ -8,9 +8,9 @@ import { createCipher } from '@posthorn/core/platform/encryption.ts';
 import { tellFigure } from '../support/figures.ts';
 import { projectRoot, type RunningProcess, waitFor } from '../support/process.ts';
 import type { SeededCompany } from '../support/seed.ts';
+import { sized } from '../support/size.ts';
 import type { System } from '../support/system.ts';
 import { startReceiver } from '../webhooks/support.ts';
-import { sized } from './size.ts';
 import { type ConnectedInstance, connectInstances, proveExactlyOnce, sendTexts } from './traffic.ts';
 import { useSystem } from './use-system.ts';
 

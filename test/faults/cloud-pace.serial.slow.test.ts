@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { tellFigure } from '../support/figures.ts';
 import { waitFor } from '../support/process.ts';
+import { sized } from '../support/size.ts';
 import { LAST_MS, useCloudSystem } from './cloud-system.ts';
-import { sized } from './size.ts';
 
 const CHATS = sized(40, 200, 200);
 const EACH = sized(3, 5, 20);

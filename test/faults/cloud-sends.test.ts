@@ -3,11 +3,11 @@ import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { waitFor } from '../support/process.ts';
+import { sized } from '../support/size.ts';
 import type { System } from '../support/system.ts';
 import { killAlong, LAST_MS, useCloudSystem } from './cloud-system.ts';
-import { sized } from './size.ts';
 
-const KILLS = sized(2, 8, 20);
+const KILLS = sized(1, 8, 20);
 const SENDS = sized(200, 1_000, 10_000);
 /** One sender each, so that the sends last as long as the kills do. */
 const SENDERS = 8;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { waitFor } from '../support/process.ts';
+import { sized } from '../support/size.ts';
 import { killAlong, LAST_MS, useCloudSystem } from './cloud-system.ts';
-import { sized } from './size.ts';
 
-const KILLS = sized(2, 8, 20);
+const KILLS = sized(1, 8, 20);
 const WEBHOOKS = sized(200, 1_000, 10_000);
 const PEOPLE = 40;
 

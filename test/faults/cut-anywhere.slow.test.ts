@@ -5,10 +5,10 @@ import { cloneTemplate, startTestPostgres } from '../support/postgres.ts';
 import { waitFor } from '../support/process.ts';
 import { createTestVhost } from '../support/rabbitmq.ts';
 import { overRaggedLink, type RaggedLink } from '../support/ragged-link.ts';
+import { IS_WHOLE, sized } from '../support/size.ts';
 import { type System, startSystem } from '../support/system.ts';
 import { proveInboundOnce, writeToInstances } from './inbound.ts';
 import { receiveWebhooks } from './receive-webhooks.ts';
-import { IS_WHOLE, sized } from './size.ts';
 import { connectInstances, proveExactlyOnce, proveOneSessionEach, sendTexts } from './traffic.ts';
 
 const LASTS_MS = sized(15_000, 15_000, 600_000);

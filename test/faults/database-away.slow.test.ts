@@ -10,10 +10,10 @@ import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { waitFor } from '../support/process.ts';
 import { createTestVhost } from '../support/rabbitmq.ts';
+import { sized } from '../support/size.ts';
 import { makeSmallDisk } from '../support/small-disk.ts';
 import { startSystem } from '../support/system.ts';
 import { proveInboundOnce, writeToInstances } from './inbound.ts';
-import { sized } from './size.ts';
 import { connectInstances, proveExactlyOnce, proveOneSessionEach, sendTexts } from './traffic.ts';
 
 const AWAY_MS = sized(5_000, 15_000, 60_000);

@@ -8,8 +8,8 @@ import { startPostgres } from '../support/postgres.ts';
 import { waitFor } from '../support/process.ts';
 import { createTestVhost } from '../support/rabbitmq.ts';
 import { seedCompany, seedInstance } from '../support/seed.ts';
+import { sized } from '../support/size.ts';
 import { startSystem } from '../support/system.ts';
-import { sized } from './size.ts';
 
 /** In full size longer than any time limit of our connections. */
 const STALL_MS = sized(25_000, 25_000, 50_000);

@@ -8,6 +8,7 @@ import { markCompanyDeleted } from '@posthorn/core/accounts/company/mark-company
 import { readSse } from '../events/support.ts';
 import { waitFor } from '../support/process.ts';
 import type { SeededCompany } from '../support/seed.ts';
+import { sized } from '../support/size.ts';
 import type { System } from '../support/system.ts';
 import { startReceiver } from '../webhooks/support.ts';
 import { startAdmin } from './admin-process.ts';
@@ -16,7 +17,6 @@ import { proveInboundOnce, writeToInstances } from './inbound.ts';
 import { doEverything, type MarkedCompany, markCompany } from './marked-load.ts';
 import { proveExport } from './prove-export.ts';
 import { addWebhook, receiveWebhooks } from './receive-webhooks.ts';
-import { sized } from './size.ts';
 import { createSoakLoad } from './soak-load.ts';
 import { type ConnectedInstance, connectInstances, proveExactlyOnce } from './traffic.ts';
 import { useSystem } from './use-system.ts';

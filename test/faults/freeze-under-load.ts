@@ -5,9 +5,9 @@ import { readSse } from '../events/support.ts';
 import { tellFigure } from '../support/figures.ts';
 import type { RunningProcess } from '../support/process.ts';
 import { waitFor } from '../support/process.ts';
+import { sized } from '../support/size.ts';
 import type { System } from '../support/system.ts';
 import { watchGrowth } from './hurt-workers.ts';
-import { sized } from './size.ts';
 import { connectInstances, proveExactlyOnce, sendTexts } from './traffic.ts';
 import { useSystem } from './use-system.ts';
 

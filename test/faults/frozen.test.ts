@@ -1,8 +1,8 @@
 import { test } from 'node:test';
+import { sized } from '../support/size.ts';
 import type { System } from '../support/system.ts';
 import { FROZEN_MS, type Frozen, freezeUnderLoad } from './freeze-under-load.ts';
 import { leaderAndOther } from './hurt-workers.ts';
-import { sized } from './size.ts';
 
 async function freezeApi(system: System): Promise<Frozen> {
   const process = system.messaging[0]!;

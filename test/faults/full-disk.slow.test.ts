@@ -7,9 +7,9 @@ import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { waitFor } from '../support/process.ts';
 import { createTestVhost } from '../support/rabbitmq.ts';
+import { sized } from '../support/size.ts';
 import { makeSmallDisk } from '../support/small-disk.ts';
 import { startSystem } from '../support/system.ts';
-import { sized } from './size.ts';
 import { connectInstances, proveExactlyOnce, proveOneSessionEach, sendTexts } from './traffic.ts';
 
 const FULL_MS = sized(10_000, 20_000, 60_000);

@@ -4,8 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { openBreakableLink } from '../support/breakable-link.ts';
 import { tellFigure } from '../support/figures.ts';
 import { waitFor } from '../support/process.ts';
+import { sized } from '../support/size.ts';
 import { knownWorkers } from './hurt-workers.ts';
-import { sized } from './size.ts';
 import { connectInstances, proveExactlyOnce, proveOneSessionEach, sendTexts } from './traffic.ts';
 import { useSystem } from './use-system.ts';
 

@@ -3,15 +3,15 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { tellFigure } from '../support/figures.ts';
 import { waitFor } from '../support/process.ts';
+import { sized } from '../support/size.ts';
 import type { System } from '../support/system.ts';
 import { startAdmin } from './admin-process.ts';
 import { proveInboundOnce, writeToInstances } from './inbound.ts';
-import { sized } from './size.ts';
 import { connectInstances, proveExactlyOnce, proveOneSessionEach, sendTexts } from './traffic.ts';
 import { useSystem } from './use-system.ts';
 
-const INSTANCES = sized(24, 60, 120);
-const EACH = sized(100, 150, 300);
+const INSTANCES = sized(12, 60, 120);
+const EACH = sized(60, 150, 300);
 const PAUSE_MS = 150;
 
 /** How many shards the live workers hold together, read from the locks themselves. */

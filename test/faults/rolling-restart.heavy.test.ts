@@ -5,13 +5,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Balancer, startBalancer } from '../support/balancer.ts';
 import { type RunningProcess, waitFor } from '../support/process.ts';
 import type { SeededCompany } from '../support/seed.ts';
+import { IS_WHOLE, sized } from '../support/size.ts';
 import type { System } from '../support/system.ts';
-import { IS_WHOLE, sized } from './size.ts';
 import { type ConnectedInstance, connectInstances, proveExactlyOnce } from './traffic.ts';
 import { useSystem } from './use-system.ts';
 
 const isWhole = process.env.POSTHORN_FULL === '1' || IS_WHOLE;
-const REQUESTS = isWhole ? 5_000 : sized(600, 1_500, 5_000);
+const REQUESTS = isWhole ? 5_000 : sized(300, 1_500, 5_000);
 /** Of them to billing; the others are sends. */
 const BILLING_SHARE = 1 / 3;
 const INSTANCES = 10;

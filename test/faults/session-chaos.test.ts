@@ -15,8 +15,8 @@ import { type RunningWorker, startWorker } from '@posthorn/worker/worker.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
 import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
+import { sized } from '../support/size.ts';
 import { createMoodyNetwork, type MoodyNetwork } from './moody-network.ts';
-import { sized } from './size.ts';
 
 const cipher = createCipher('0123456789abcdef'.repeat(4));
 const WORKERS = 2;

@@ -6,8 +6,8 @@ import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { cloneTemplate, type PostgresServer, startPostgres, startTestPostgres } from '../support/postgres.ts';
 import { waitFor } from '../support/process.ts';
 import { createTestVhost } from '../support/rabbitmq.ts';
+import { sized } from '../support/size.ts';
 import { startSystem } from '../support/system.ts';
-import { sized } from './size.ts';
 import { connectInstances, proveExactlyOnce, proveOneSessionEach, proveUsage, sendTexts } from './traffic.ts';
 
 const SENDS = sized(400, 1_000, 10_000);

@@ -9,9 +9,9 @@ import { settingsOf, startS3Server } from '../media/s3-server.ts';
 import { jpeg } from '../media/samples.ts';
 import { controlOf } from '../network/sandbox-harness.ts';
 import { waitFor } from '../support/process.ts';
+import { sized } from '../support/size.ts';
 import type { System } from '../support/system.ts';
 import { proveInboundOnce } from './inbound.ts';
-import { sized } from './size.ts';
 import { type ConnectedInstance, connectInstances, proveExactlyOnce } from './traffic.ts';
 import { useSystem } from './use-system.ts';
 

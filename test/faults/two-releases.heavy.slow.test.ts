@@ -7,11 +7,11 @@ import { type Balancer, startBalancer } from '../support/balancer.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { projectRoot, waitFor } from '../support/process.ts';
 import { createTestVhost } from '../support/rabbitmq.ts';
+import { sized } from '../support/size.ts';
 import { type ServingProcess, type System, startSystem } from '../support/system.ts';
 import { startReceiver } from '../webhooks/support.ts';
 import { proveInboundOnce, writeToInstances } from './inbound.ts';
 import { makeNextRelease, releaseIn } from './next-release.ts';
-import { sized } from './size.ts';
 import {
   type ConnectedInstance,
   connectInstances,

@@ -1,8 +1,8 @@
 import type { TestContext } from 'node:test';
 import { cloneTemplate, type PostgresServer, startTestPostgres } from '../support/postgres.ts';
 import { createTestVhost } from '../support/rabbitmq.ts';
+import { IS_WHOLE } from '../support/size.ts';
 import { type System, startSystem } from '../support/system.ts';
-import { IS_WHOLE } from './size.ts';
 
 // Module state on purpose: the tests of a file share it, and it ends with their process.
 let server: Promise<PostgresServer> | undefined;

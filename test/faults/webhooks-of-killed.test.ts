@@ -8,9 +8,9 @@ import { tellFigure } from '../support/figures.ts';
 import type { Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
 import { seedCompany } from '../support/seed.ts';
+import { sized } from '../support/size.ts';
 import { emitEvents, percentile, startReceiver } from '../webhooks/support.ts';
 import { knownWorkers } from './hurt-workers.ts';
-import { sized } from './size.ts';
 import { useSystem } from './use-system.ts';
 
 const KILLS = sized(1, 1, 10);

@@ -3,6 +3,7 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { waitFor } from '../support/process.ts';
+import { sized } from '../support/size.ts';
 import type { System } from '../support/system.ts';
 import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
 import { type Paired, pairAll, useWhatsAppSystem } from '../support/whatsapp/paired-system.ts';
@@ -10,7 +11,6 @@ import type { PhoneHandle } from '../support/whatsapp/phone-handle.ts';
 import { hurtWhatsApp } from './hurt-whatsapp.ts';
 import { createTerminator } from './hurt-workers.ts';
 import { proveStoredOnce } from './inbound.ts';
-import { sized } from './size.ts';
 
 const KILLS = sized(6, 12, 1_000);
 const INSTANCES = 4;

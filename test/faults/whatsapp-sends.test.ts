@@ -4,12 +4,12 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { networkIdOf } from '@posthorn/core/platform/ids.ts';
 import { waitFor } from '../support/process.ts';
+import { sized } from '../support/size.ts';
 import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
 import { type Call, type Paired, pairAll, useWhatsAppSystem } from '../support/whatsapp/paired-system.ts';
 import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
 import { hurtWhatsApp } from './hurt-whatsapp.ts';
 import { createTerminator } from './hurt-workers.ts';
-import { sized } from './size.ts';
 
 const KILLS = sized(8, 20, 1_000);
 const INSTANCES = 4;

@@ -3,10 +3,11 @@ import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { waitFor } from '../support/process.ts';
 import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
+import { sized } from '../support/size.ts';
 import { settled } from './label-state.ts';
 
 /** Rounds of changes made on the API and on the phone at the same time, spread over so many instances. */
-const ROUNDS = 200;
+const ROUNDS = sized(64, 200, 200);
 const INSTANCES = 8;
 /** In one round of so many the connection is cut in the middle. */
 const CUT_EVERY = 20;

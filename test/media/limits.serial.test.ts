@@ -9,11 +9,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createParts, type Parts } from '../support/parts.ts';
 import { freePort, type RunningProcess, startProcess } from '../support/process.ts';
 import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
+import { sized } from '../support/size.ts';
 
 const MB = 1024 * 1024;
-const UPLOADS = 20;
+const UPLOADS = sized(8, 20, 20);
 const UPLOAD_BYTES = 64 * MB;
-const BASE64_SENDS = 10;
+const BASE64_SENDS = sized(4, 10, 10);
 const BASE64_BYTES = 40 * MB;
 const RSS_MAX_BYTES = 600 * MB;
 
@@ -142,7 +143,7 @@ async function memoryOf(pid: number, field: 'VmRSS' | 'VmHWM'): Promise<number> 
   return Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)![1]) * 1024;
 }
 
-test('20 uploads of 64 MB and 10 base64 sends of 40 MB at the same time stay under 600 MB and lose nothing', async (t) => {
+test(`${UPLOADS} uploads of 64 MB and ${BASE64_SENDS} base64 sends of 40 MB at the same time stay under 600 MB and lose nothing`, async (t) => {
   const pid = server.pid();
   const before = await memoryOf(pid, 'VmRSS');
   const begun = performance.now();

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { sized } from '../support/size.ts';
 import { mediaFamilySamples, type Sample } from './family-samples.ts';
 import { jpeg, mp3, pdf, png } from './samples.ts';
 import { type MediaServer, startMediaServer } from './support.ts';
@@ -255,13 +256,15 @@ describe('one address', () => {
   });
 });
 
-describe('50 repeats of one send at the same time', () => {
+const REPEATS = sized(12, 50, 50);
+
+describe(`${REPEATS} repeats of one send at the same time`, () => {
   test('make one message for every route in each form, and another body is refused', async () => {
     for (const [nth, { route, status, bytes }] of samples.entries()) {
       for (const [form, [same, different]] of Object.entries(await formsOf(route, bytes, `/repeat-${nth}`))) {
         const name = `${route} by ${form}`;
         const [to, key] = [status ? {} : { to: newChat() }, randomUUID()];
-        const answers = await Promise.all(Array.from({ length: 50 }, () => same(to, key)));
+        const answers = await Promise.all(Array.from({ length: REPEATS }, () => same(to, key)));
         assert.deepEqual(new Set(answers.map((answer) => answer.status)), new Set([202]), name);
         assert.equal(new Set(answers.map(({ body }) => body.message_id)).size, 1, name);
         assert.equal(new Set(answers.map(({ body }) => body.task_id)).size, 1, name);

@@ -19,9 +19,9 @@ import { writeGroups } from './write-groups.ts';
  * `npm test [-- files...]`: runs the test files, with one PostgreSQL and one RabbitMQ for all that ask for them, and stops
  * what was started. Files named `*.slow.test.ts` take long and rarely break: `--slow` runs those, a run without `--slow`
  * runs all others, and `--all` runs both at once. `--slow-part 2/3` takes the second third of the slow files and leaves the
- * rest to other runs. test/faults/** runs in all three, larger with `--slow`; `--faults-full` runs it alone and whole. Files
- * that are named run in any case. `--record` keeps the times of the files, by which the next runs begin with the longest.
- * `--limit 30` ends a test, or a hook of one, after so many seconds.
+ * rest to other runs. test/faults/** runs in all three, larger with `--slow` or `--all`; `--faults-full` runs it alone and
+ * whole. Files that are named run in any case. `--record` keeps the times of the files, by which the next runs begin with the
+ * longest. `--limit 30` ends a test, or a hook of one, after so many seconds.
  *
  * A skipped test, a todo or a run without tests counts as a failure: green means that all promises hold.
  */
@@ -106,7 +106,7 @@ async function main(): Promise<number> {
     const heavy = files.filter((file) => isOfKind(file, 'heavy'));
     const together = files.filter((file) => !alone.includes(file) && !heavy.includes(file));
     if (full) process.env.POSTHORN_FAULTS = 'whole';
-    else if (values.slow) process.env.POSTHORN_FAULTS = 'larger';
+    else if (values.slow || values.all) process.env.POSTHORN_FAULTS = 'larger';
     const counts: Counts = { passed: 0, failed: 0, skipped: 0 };
     const times = createFileTimes();
     const failures = createFailures();

@@ -4,8 +4,8 @@ import type { FileTimes } from './file-times.ts';
 
 /** A longer file gains little by sharing, and would keep a processor to itself at the end. */
 const LONGEST_S = 30;
-const GROUP_S = 60;
-const FILES_A_GROUP = 16;
+const GROUP_S = 90;
+const FILES_A_GROUP = 24;
 const RUN_GROUP = new URL('./run-group.ts', import.meta.url).href;
 
 /** Test files that share a process, and the file that runs them. */

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { waitFor } from '../support/process.ts';
+import { sized } from '../support/size.ts';
 import { knownWorkers } from './hurt-workers.ts';
-import { sized } from './size.ts';
 import { connectInstances, proveExactlyOnce } from './traffic.ts';
 import { useSystem } from './use-system.ts';
 

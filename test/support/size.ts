@@ -1,4 +1,4 @@
-/** The size of the fault tests: small in `npm test`, `larger` with `--slow`, `whole` in `npm run test:faults`. */
+/** The size of long tests: small in `npm test`, `larger` with `--slow` or `--all`, `whole` in `npm run test:faults`. */
 const SIZE = process.env.POSTHORN_FAULTS;
 
 export const IS_WHOLE = SIZE === 'whole';

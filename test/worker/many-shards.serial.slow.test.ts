@@ -7,10 +7,8 @@ import { raiseShards } from '@posthorn/core/operations/raise-shards.ts';
 import { createDb, type Db } from '@posthorn/core/platform/database/db.ts';
 import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { readShares } from '@posthorn/core/workers/own-shards.ts';
-import { fairShare, planShare } from '@posthorn/worker/ownership/fair-share.ts';
 import { type Membership, newWorkerTag, startMembership } from '@posthorn/worker/ownership/membership.ts';
 import { type ShardOwner, startShardOwner } from '@posthorn/worker/ownership/shard-owner.ts';
-import fc from 'fast-check';
 import { tellFigure } from '../support/figures.ts';
 import { cloneTemplate, type PostgresServer, startTestPostgres } from '../support/postgres.ts';
 import { waitFor } from '../support/process.ts';
@@ -19,48 +17,6 @@ const SHARDS = 1_024;
 const OWNERS = 200;
 const range = (length: number) => Array.from({ length }, (_, i) => i);
 const total = (numbers: readonly number[]) => numbers.reduce((sum, n) => sum + n, 0);
-
-describe('the plan of shares', () => {
-  const fleets = fc.record({
-    shards: fc.integer({ min: 1, max: SHARDS }),
-    workers: fc.uniqueArray(fc.integer({ min: 1, max: 10_000 }), { minLength: 2, maxLength: OWNERS }),
-  });
-
-  it('lowers nobody when a worker dies: only its shards find new owners', () => {
-    fc.assert(
-      fc.property(fleets, fc.nat(), ({ shards, workers }, nth) => {
-        const left = workers.filter((_, i) => i !== nth % workers.length);
-        for (const self of left) assert.ok(fairShare(shards, left, self) >= fairShare(shards, workers, self));
-      }),
-    );
-  });
-
-  it('deals each free shard to one worker, up to its quota', () => {
-    fc.assert(
-      fc.property(fleets, ({ shards, workers }) => {
-        const seen = { shards, workers, limited: [], held: {}, free: range(shards) };
-        const dealt = workers.flatMap((self) => planShare(seen, self).mine);
-        assert.deepEqual(
-          dealt.toSorted((a, b) => a - b),
-          range(shards),
-        );
-      }),
-    );
-  });
-
-  it('counts on no worker of the release before once there are shards that it does not know', () => {
-    const [older, newer] = [1, 2];
-    const seen = {
-      shards: 64,
-      workers: [older, newer],
-      limited: [older],
-      held: { [older]: 16 },
-      free: range(48),
-    };
-    assert.deepEqual(planShare(seen, newer), { quota: 64, mine: range(48) });
-    assert.equal(planShare({ ...seen, shards: 32 }, newer).quota, 16);
-  });
-});
 
 interface Owner {
   owner: ShardOwner;

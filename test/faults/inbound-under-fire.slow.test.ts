@@ -2,10 +2,10 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { controlOf } from '../network/sandbox-harness.ts';
 import { waitFor } from '../support/process.ts';
+import { sized } from '../support/size.ts';
 import type { System } from '../support/system.ts';
 import { createTerminator } from './hurt-workers.ts';
 import { proveInboundOnce, proveReceiptsOnce, writeToInstances } from './inbound.ts';
-import { sized } from './size.ts';
 import { connectInstances, proveExactlyOnce, proveOneSessionEach, sendTexts } from './traffic.ts';
 import { useSystem } from './use-system.ts';
 
