@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { BenchDatabases } from '../servers.ts';
 import { median } from '../statistics.ts';
 import { startChild } from './child.ts';
@@ -8,6 +9,8 @@ import type { Side } from './side.ts';
 
 const ACCOUNTS = 20;
 const SINGLES = 40;
+/** A process that has heard no other for 30 s (`core/platform/broker/bus.ts`) sends no wake-ups, each of which is a transaction. */
+const ALONE_MS = 45_000;
 
 export interface WhatsAppCompared {
   /** By what was measured; medians of the rounds, costs per text. */
@@ -40,8 +43,10 @@ export async function compareWithLibrary(
     sides.push(floor);
     const ours = await startPosthorn(databases, network, at, ACCOUNTS);
     sides.push(ours);
+    const alone = delay(ALONE_MS);
     const settings = [await settingOf(ours, network), await settingOf(floor, network)];
     for (const setting of settings) await playRound(setting, { texts: ACCOUNTS * 2, singles: 2 });
+    await alone;
     const rounds: Round[][] = settings.map(() => []);
     for (let round = 0; round < options.rounds; round += 1) {
       for (const [nth, setting] of settings.entries())
