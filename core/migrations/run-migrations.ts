@@ -4,6 +4,7 @@ import { MikroORM } from '@mikro-orm/postgresql';
 import { ClusterClient } from '../platform/database/cluster-client.ts';
 import { hostsOf } from '../platform/database/cluster-url.ts';
 import { connectionWith } from '../platform/database/connection-limits.ts';
+import { isDeadlock } from '../platform/database/db.ts';
 import { billingMigrations } from './billing/index.ts';
 import { migrations } from './messaging/index.ts';
 import { MIGRATION_TABLES, type Service } from './require-schema.ts';
@@ -94,5 +95,5 @@ export async function runMigrations(databaseUrl: string, service: Service): Prom
 /** 55P03: the lock did not come in time; 40P01: a deadlock. Nothing was changed. */
 function isInUse(err: unknown): boolean {
   const { code, cause } = err as { code?: unknown; cause?: unknown };
-  return code === '55P03' || code === '40P01' || (cause instanceof Error && isInUse(cause));
+  return code === '55P03' || isDeadlock(err) || (cause instanceof Error && isInUse(cause));
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { createDb, type Db, isUnavailable } from '@posthorn/core/platform/database/db.ts';
+import { createDb, type Db, isDeadlock, isUnavailable } from '@posthorn/core/platform/database/db.ts';
 import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { createTestDatabase } from '@posthorn/test/support/postgres.ts';
 import { waitFor } from '@posthorn/test/support/process.ts';
@@ -289,6 +289,29 @@ describe('the connections to PostgreSQL', () => {
     assert.ok(isUnavailable(await away.query('SELECT 1').catch((err: unknown) => err)));
     assert.ok(!isUnavailable(await db.query('SELECT nothing FROM nowhere').catch((err: unknown) => err)));
     await away.close();
+  });
+
+  it('tell a deadlock, after which the request may be tried again, from a fault of the request', async () => {
+    await db.query('CREATE TABLE pairs (id integer PRIMARY KEY)');
+    await db.query('INSERT INTO pairs VALUES (1), (2)');
+    const first = Promise.withResolvers<void>();
+    const second = Promise.withResolvers<void>();
+    const lock = (
+      own: PromiseWithResolvers<void>,
+      other: PromiseWithResolvers<void>,
+      ids: [number, number],
+    ) =>
+      db.transaction(async (sql) => {
+        await sql.query('SELECT id FROM pairs WHERE id = $1 FOR UPDATE', [ids[0]]);
+        own.resolve();
+        await other.promise;
+        await sql.query('SELECT id FROM pairs WHERE id = $1 FOR UPDATE', [ids[1]]);
+      });
+    const outcomes = await Promise.allSettled([lock(first, second, [1, 2]), lock(second, first, [2, 1])]);
+    const failed = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
+    assert.equal(failed.length, 1);
+    assert.ok(isDeadlock(failed[0]) && isUnavailable(failed[0]), String(failed[0]));
+    assert.ok(!isDeadlock(await db.query('SELECT nothing FROM nowhere').catch((err: unknown) => err)));
   });
 
   it('take a host whose name is not known for a while, as that of a container that is restarted, for one that is away', async () => {

@@ -87,3 +87,20 @@ test('a flood of one company does not keep the inputs of others from the next ba
     Array.from({ length: 50 }, (_, nth) => `a${nth}`),
   );
 });
+
+test('a batch that a deadlock ends is run again one by one', async () => {
+  const batches: string[][] = [];
+  const coalescer = createCoalescer<string, string>({
+    maxBatch: 10,
+    sharedBy: laneOf,
+    async run(batch) {
+      batches.push(batch);
+      if (batch.length > 1) throw Object.assign(new Error('deadlock detected'), { code: '40P01' });
+      return batch;
+    },
+  });
+  const inputs = ['a0', 'a1', 'b0', 'b1'];
+  assert.deepEqual(await Promise.all(inputs.map((input) => coalescer.push(input))), inputs);
+  await coalescer.idle();
+  assert.ok(batches.some((batch) => batch.length > 1));
+});

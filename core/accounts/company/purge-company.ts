@@ -1,11 +1,10 @@
 import { ACCOUNT_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
 import { lockAcceptOrder } from '../../guard/accept-order.ts';
-import type { Db, Sql } from '../../platform/database/db.ts';
+import { type Db, isDeadlock, type Sql } from '../../platform/database/db.ts';
 import { DAY_MS } from '../../platform/durations.ts';
 
 const BATCH = 5_000;
 const FOREIGN_KEY_VIOLATION = '23503';
-const DEADLOCK = '40P01';
 const DEADLOCK_TRIES = 5;
 
 /** The companies whose 30 days are over (ACC-26), oldest first. */
@@ -111,7 +110,7 @@ async function withoutDeadlock(sql: Sql, text: string, values: unknown[]): Promi
       const { rowCount } = await sql.query(text, values);
       return rowCount ?? 0;
     } catch (err) {
-      if ((err as { code?: string }).code !== DEADLOCK || attempt === DEADLOCK_TRIES) throw err;
+      if (!isDeadlock(err) || attempt === DEADLOCK_TRIES) throw err;
     }
   }
 }

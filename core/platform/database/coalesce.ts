@@ -1,4 +1,4 @@
-import { isUnavailable } from './db.ts';
+import { isDeadlock, isUnavailable } from './db.ts';
 import { noAnswerInTime } from './in-time.ts';
 import { createLanes } from './lanes.ts';
 
@@ -69,7 +69,7 @@ export function createCoalescer<In, Out>(options: {
         else waiting.resolve(outcome);
       });
     } catch (err) {
-      if (batch.length === 1 || isUnavailable(err)) {
+      if (batch.length === 1 || (isUnavailable(err) && !isDeadlock(err))) {
         for (const waiting of batch) waiting.reject(err);
         return;
       }

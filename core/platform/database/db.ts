@@ -273,10 +273,18 @@ function isStalePlan(err: unknown): boolean {
   return code === '0A000' && routine === 'RevalidateCachedQuery';
 }
 
-/** PostgreSQL could not be reached, went away or takes no writes: the request may be tried again (503), nothing is known to be wrong with it. */
+/** Two transactions waited for each other, and PostgreSQL ended this one. */
+export function isDeadlock(err: unknown): boolean {
+  return err instanceof Error && (err as { code?: unknown }).code === '40P01';
+}
+
+/**
+ * PostgreSQL could not be reached, went away, takes no writes, or ended the transaction for another: the request may be tried
+ * again (503), nothing is known to be wrong with it.
+ */
 export function isUnavailable(err: unknown): boolean {
   if (!(err instanceof Error)) return false;
-  if (isStalePlan(err)) return true;
+  if (isStalePlan(err) || isDeadlock(err)) return true;
   const code = (err as { code?: unknown }).code;
   if (typeof code === 'string') {
     // 08: connection; 53: too many connections, disk or memory; 57P: shut down, starting; 25006: read-only, as
