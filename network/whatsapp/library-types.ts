@@ -62,6 +62,7 @@ export interface LibraryConfig {
   transactionOpts: CommitTries;
   shouldIgnoreJid(jid: string): boolean;
   getMessage(key: WireKey): Promise<WireMessage | undefined>;
+  cachedGroupMetadata(jid: string): Promise<SendGroup>;
   makeSignalRepository: MakeSignalRepository;
 }
 
@@ -222,8 +223,15 @@ export interface LibraryGroup {
   creation?: number | null;
   announce?: boolean | null;
   restrict?: boolean | null;
+  addressingMode?: string | null;
+  ephemeralDuration?: number | null;
   participants?: { id: string; phoneNumber?: string | null; admin?: string | null }[] | null;
 }
+
+/** The part of a group that is read to encrypt for it. */
+export type SendGroup = Pick<LibraryGroup, 'id' | 'addressingMode' | 'ephemeralDuration'> & {
+  participants: { id: string }[];
+};
 
 export interface LibraryContact {
   id?: string;

@@ -11,6 +11,7 @@ import type { Log } from '@posthorn/core/platform/process/log.ts';
 import type { Dispatcher } from 'undici';
 import type { Answers } from './answers.ts';
 import type { FrameGate } from './frame-gate.ts';
+import type { GroupCache } from './group-cache.ts';
 import type { Inbox } from './inbox.ts';
 import type { Intake, SessionIntake } from './intake.ts';
 import type { ConnectionKeys } from './keys.ts';
@@ -91,6 +92,7 @@ export interface WhatsAppContext {
   /** People known to have an account. */
   known: Set<string>;
   lids: LidQuestions;
+  groups: GroupCache;
   isRestricted: boolean;
   /** Admins of groups, by group JID, and when they were read. */
   admins: Map<string, { atMs: number; jids: ReadonlySet<string> }>;

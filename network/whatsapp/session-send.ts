@@ -173,9 +173,15 @@ async function encrypt(
       takeStanza(id, () => socket.relayMessage(chat, message, options)),
     );
   } catch (cause) {
+    if ((cause as { data?: unknown } | null)?.data === TOO_MANY_QUESTIONS)
+      throw new SendDeferred('network_busy', { of: 'chat', forMs: ASKED_AGAIN_MS });
     throw notNow(session, 'network_unavailable', cause);
   }
 }
+
+/** The network answers no more questions for a while (`rate-overlimit`); who goes on asking waits longer. */
+const TOO_MANY_QUESTIONS = 429;
+const ASKED_AGAIN_MS = 60_000;
 
 /** What the connection does not take is sent again by the next one. */
 function writeStanza({ socket }: Connection, bytes: Uint8Array): void {
@@ -264,6 +270,8 @@ export function onAck(session: WhatsAppContext, { attrs }: WireNode): void {
     session.isRestricted = true;
     session.sink.restricted('new_chats_limited');
   }
+  // Perhaps its members are not those whom it was encrypted for.
+  if (error && from) session.groups.changed(from);
   const at = session.answers.hear(attrs);
   if (!at || !from) return;
   session.receipts

@@ -11,6 +11,7 @@ import { createCachedKeys } from './cached-keys.ts';
 import { endingOf, readEnding } from './disconnects.ts';
 import { createFetchRoute } from './fetch-route.ts';
 import { createFrameGate } from './frame-gate.ts';
+import { createGroupCache } from './group-cache.ts';
 import { createInbox, namesOf } from './inbox.ts';
 import { createKeyStore, readCreds } from './keys.ts';
 import { loadLibrary } from './library.ts';
@@ -143,6 +144,7 @@ async function createContext(
     revision: 0,
     known: new Set(),
     lids: createLidQuestions(() => deps.clock.now().getTime()),
+    groups: createGroupCache(() => deps.clock.now().getTime()),
     isRestricted: false,
     ...{ admins: new Map(), silent: new Map(), callers: new Map() },
     told: Promise.withResolvers(),
@@ -190,6 +192,7 @@ function connect(session: WhatsAppContext): void {
     transactionOpts: COMMITS,
     shouldIgnoreJid: (jid) => !mayMatter(jid),
     getMessage: (key) => messageFor(session, key),
+    cachedGroupMetadata: (jid) => session.groups.read(jid, () => socket.groupMetadata(jid)),
     makeSignalRepository: inbox.makeRepository,
   };
   const socket = library.makeWASocket(config);
@@ -227,6 +230,9 @@ function listen(session: WhatsAppContext, connection: Connection): void {
     noteAsker(socket, node);
     onReceipt(session, connection, node);
   });
+  ws.prependListener('CB:notification,type:w:gp2', ({ attrs }: WireNode) =>
+    session.groups.changed(attrs.from ?? ''),
+  );
   // A listener of this event must end the request, but the library only forwards it.
   ws.on('unexpected-response', (_request: unknown, { statusCode }: { statusCode?: number }) => {
     const message = `WebSocket Error (Unexpected server response: ${statusCode ?? 0})`;

@@ -72,7 +72,7 @@ export const groupActions: Pick<Actions, GroupOps> = {
       session,
       (socket) => socket.groupParticipantsUpdate(group, [...participants], action),
       OF_CHANGE,
-    );
+    ).finally(() => session.groups.changed(group));
     const refused: ParticipantRefusal[] = [];
     for (const { status, jid } of outcomes) {
       if (status === '200' || !jid) continue;
@@ -97,7 +97,9 @@ export const groupActions: Pick<Actions, GroupOps> = {
   },
 
   async group_leave(session, { group }) {
-    await ask(session, (socket) => socket.groupLeave(group), OF_GROUP);
+    await ask(session, (socket) => socket.groupLeave(group), OF_GROUP).finally(() =>
+      session.groups.changed(group),
+    );
     return {};
   },
 };

@@ -43,6 +43,9 @@ export function answerGroupQuestion(world: World, device: LinkedDevice, stanza: 
   if (!group) return { error: 404, text: 'item-not-found' };
   if (!group.members.has(me.number)) return { error: 403, text: 'forbidden' };
   if (stanza.attrs.type === 'get') {
+    const { faults } = world;
+    if (faults.groupQuestions === 0) return { error: 429, text: 'rate-overlimit' };
+    if (faults.groupQuestions !== null) faults.groupQuestions -= 1;
     if (what.tag === 'invite') return [node('invite', { code: group.code })];
     return [describe(group)];
   }
@@ -87,6 +90,12 @@ export function describe(group: Group): Stanza {
       ...(group.locked ? [node('locked')] : []),
     ],
   );
+}
+
+/** Somebody adds a member by their phone. */
+export function addMember(group: Group, by: Phone, phone: Phone): void {
+  group.members.set(phone.number, { phone, admin: false });
+  announceChange(group, by, node('add', {}, [memberNode(group, phone)]));
 }
 
 /** Tells the members' devices what somebody did to a group. */

@@ -84,6 +84,7 @@ export async function startWhatsAppNetwork(options: NetworkOptions = {}): Promis
     spoilsPreKeys: false,
     ignoresRejections: false,
     namesLid: null,
+    groupQuestions: null,
     hidesMediaServers: 0,
     leavesOut: null,
   };

@@ -61,6 +61,8 @@ export interface Faults {
   pairing: PairingFault | null;
   /** Whether the anonymous id of a number is named; asked each time that a device asks. */
   namesLid: ((number: string) => boolean) | null;
+  /** How often groups may still be asked for; null: without limit. */
+  groupQuestions: number | null;
   /** Tells nobody of its media servers, as often as it is told. */
   hidesMediaServers: number;
   /** Leaves this collection out when it tells what has changed. */
