@@ -3,6 +3,7 @@ import type { NetworkDriver } from '@posthorn/core/network/driver.ts';
 import { type Clock, systemClock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { ACTIONS } from './actions.ts';
+import { createClientVersions } from './client-version.ts';
 import { createIntake, type Intake } from './intake.ts';
 import { createUnreadableBook } from './unreadable.ts';
 import { openSession } from './whatsapp-session.ts';
@@ -46,6 +47,10 @@ export function createWhatsAppDriver(options: WhatsAppDriverOptions): NetworkDri
     giveUpMs: options.giveUpMs ?? 10 * 60_000,
     unreadable: createUnreadableBook(() => clock.now().getTime()),
     cuts: new Map(),
+    versions: createClientVersions({
+      ...{ url: options.url, log: options.log },
+      nowMs: () => clock.now().getTime(),
+    }),
     intake: options.intake ?? createIntake(),
   };
   return {

@@ -2,7 +2,7 @@
  * Keeps what sending takes of a group. The library asks for the members of a group with each message to it, and the network
  * refuses those who ask often (`rate-overlimit`): then nothing more can be sent to any group for a while.
  */
-import type { LibraryGroup, SendGroup } from './library-types.ts';
+import type { LibraryGroup, SendGroup } from './library-group-types.ts';
 
 export interface GroupCache {
   /** The group `jid` as it was last told, else as `ask` answers. Rejects as `ask` does. */

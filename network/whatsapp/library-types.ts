@@ -5,7 +5,9 @@
 import type { EventEmitter } from 'node:events';
 import type { Agent } from 'node:http';
 import type { Dispatcher } from 'undici';
+import type { ClientVersion } from './client-version.ts';
 import type { RawSocket } from './frame-gate.ts';
+import type { LibraryGroup, SendGroup } from './library-group-types.ts';
 import type { LibraryBusinessProfile, LibraryProduct } from './library-shop-types.ts';
 import type { AskLids } from './lid-questions.ts';
 import type { MappingCache } from './mapping-cache.ts';
@@ -22,7 +24,7 @@ export interface WhatsAppLibrary {
   makeWASocket(config: LibraryConfig): LibrarySocket;
   initAuthCreds(): LibraryCreds;
   addTransactionCapability(store: KeyStore, log: LibraryLog, options: CommitTries): TransactionalKeyStore;
-  DEFAULT_CONNECTION_CONFIG: { makeSignalRepository: MakeSignalRepository };
+  DEFAULT_CONNECTION_CONFIG: { makeSignalRepository: MakeSignalRepository; version: ClientVersion };
   decodeMessageNode(node: WireNode, me: string, meLid: string): { fullMessage: LibraryMessage };
   cleanMessage(message: LibraryMessage, me: string, meLid: string): void;
   encodeBinaryNode(node: WireNode): Uint8Array;
@@ -43,6 +45,7 @@ export interface WhatsAppLibrary {
 
 export interface LibraryConfig {
   waWebSocketUrl: string;
+  version: ClientVersion;
   auth: { creds: LibraryCreds; keys: KeyStore };
   logger: LibraryLog;
   browser: [string, string, string];
@@ -213,25 +216,6 @@ interface RelayOptions {
   additionalNodes?: WireNode[];
   statusJidList?: string[] | undefined;
 }
-
-export interface LibraryGroup {
-  id: string;
-  subject?: string | null;
-  desc?: string | null;
-  owner?: string | null;
-  ownerPn?: string | null;
-  creation?: number | null;
-  announce?: boolean | null;
-  restrict?: boolean | null;
-  addressingMode?: string | null;
-  ephemeralDuration?: number | null;
-  participants?: { id: string; phoneNumber?: string | null; admin?: string | null }[] | null;
-}
-
-/** The part of a group that is read to encrypt for it. */
-export type SendGroup = Pick<LibraryGroup, 'id' | 'addressingMode' | 'ephemeralDuration'> & {
-  participants: { id: string }[];
-};
 
 export interface LibraryContact {
   id?: string;

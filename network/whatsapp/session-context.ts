@@ -10,6 +10,7 @@ import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import type { Dispatcher } from 'undici';
 import type { Answers } from './answers.ts';
+import type { ClientVersion, ClientVersions } from './client-version.ts';
 import type { FrameGate } from './frame-gate.ts';
 import type { GroupCache } from './group-cache.ts';
 import type { Inbox } from './inbox.ts';
@@ -40,6 +41,7 @@ export interface SessionDeps {
   /** Shared by successive sessions of each instance. */
   unreadable: UnreadableBook;
   cuts: Cuts;
+  versions: ClientVersions;
   /** Shared by all sessions. */
   intake: Intake;
 }
@@ -51,6 +53,10 @@ export interface Connection {
   keys: ConnectionKeys;
   inbox: Inbox;
   mediaServers: FindMediaServers;
+  /** The way to the network; undefined: directly. */
+  agent: Agent | undefined;
+  /** What it says it is. */
+  version: ClientVersion;
 }
 
 /** A receipt as the network names people. */

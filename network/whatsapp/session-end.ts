@@ -6,7 +6,7 @@ import {
   type NetworkSession,
   SendUnavailable,
 } from '@posthorn/core/network/driver.ts';
-import type { WhatsAppContext } from './session-context.ts';
+import type { Connection, WhatsAppContext } from './session-context.ts';
 
 /** The socket's own event. Its listener decrypts and decodes the network's frames. */
 const FRAMES = 'message';
@@ -44,6 +44,14 @@ export function fail(session: WhatsAppContext, err: unknown): void {
     'storing keys failed; closing the session',
   );
   end(session, 'connection_lost', 'the keys of the session could not be stored');
+}
+
+const NEWER = 'the WhatsApp network wants a newer version; it is tried again with that';
+
+/** Ends a session whose version was refused. The next one may know a newer version. */
+export async function afterRefusal(session: WhatsAppContext, { version, agent }: Connection): Promise<void> {
+  if (await session.deps.versions.renew(version, agent)) end(session, 'connection_lost', NEWER);
+  else end(session, 'version_refused');
 }
 
 export function end(session: WhatsAppContext, reason: DisconnectReason, error?: string): void {

@@ -4,13 +4,8 @@ import type { NetworkFact, PresenceUpdate } from '@posthorn/core/network/driver.
 import { audienceChange } from './audience.ts';
 import { ITEM_BYTES } from './intake.ts';
 import { KINDS } from './keys.ts';
-import type {
-  LibraryChat,
-  LibraryContact,
-  LibraryEvents,
-  LibraryGroup,
-  LibrarySocket,
-} from './library-types.ts';
+import type { LibraryGroup } from './library-group-types.ts';
+import type { LibraryChat, LibraryContact, LibraryEvents, LibrarySocket } from './library-types.ts';
 
 import { nameOf, nextRevision, ownJid, type WhatsAppContext } from './session-context.ts';
 import { onHistory } from './session-history.ts';

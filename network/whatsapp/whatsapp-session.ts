@@ -27,7 +27,7 @@ import { createRoute } from './proxy.ts';
 import { createPump } from './pump.ts';
 import { onMessage, onReceipt, recordMessages, recordReceipts } from './session-arrivals.ts';
 import type { Connection, SessionDeps, WhatsAppContext } from './session-context.ts';
-import { closeGently, end, endedSession, fail, onUnheard } from './session-end.ts';
+import { afterRefusal, closeGently, end, endedSession, fail, onUnheard } from './session-end.ts';
 import { listenToFacts } from './session-facts.ts';
 import { keepCreds, pairingCode, unlink } from './session-pairing.ts';
 import { markRead } from './session-read.ts';
@@ -172,13 +172,16 @@ function connect(session: WhatsAppContext): void {
     hold: gate.hold,
     nowMs,
   });
+  // Without a proxy the agent only adds a certificate, which an unencrypted connection does not use.
+  const agent = request.proxy === null && deps.url.startsWith('ws:') ? undefined : session.agent;
+  const version = deps.versions.newest(library.DEFAULT_CONNECTION_CONFIG.version);
   const config: LibraryConfig = {
     waWebSocketUrl: deps.url,
+    version,
     auth: { creds, keys: store },
     logger: SILENT,
     browser: BROWSER,
-    // Without a proxy the agent only adds a certificate, which an unencrypted connection does not use.
-    agent: request.proxy === null && deps.url.startsWith('ws:') ? undefined : session.agent,
+    agent,
     fetchAgent: session.agent,
     options: { dispatcher: session.fetchRoute },
     connectTimeoutMs: CONNECT_MS,
@@ -200,7 +203,7 @@ function connect(session: WhatsAppContext): void {
   handleOneByOne(socket.ws, session.intake);
   if (socket.ws.socket) gate.guard(socket.ws.socket);
   const mediaServers = createMediaServers(socket, nowMs);
-  const connection: Connection = { socket, gate, inbox, keys: store, mediaServers };
+  const connection: Connection = { socket, gate, inbox, keys: store, mediaServers, agent, version };
   session.connection = connection;
   if (session.isPaired) handOverLeftOver(session, connection);
   listen(session, connection);
@@ -272,7 +275,9 @@ function onUpdate(
   if (update.connection === 'close') {
     connection.gate.close();
     const read = readEnding(endingOf(update.lastDisconnect?.error));
-    if (read.to === 'end') end(session, read.reason, read.error);
+    if (read.to === 'end' && read.reason === 'version_refused')
+      afterRefusal(session, connection).catch((err) => onUnheard(session, err, null));
+    else if (read.to === 'end') end(session, read.reason, read.error);
     else if (session.isPaired && session.phase === 'opening')
       relogIn(session, connection).catch((err) => onUnheard(session, err, null));
     else end(session, 'connection_lost');

@@ -35,6 +35,19 @@ for (const [name, start] of [
     assert.deepEqual(friend.open(await friend.message(id), 'image'), picture);
     assert.ok(proxy.led.includes(network.mediaHost), String(proxy.led));
   });
+
+  test(`the page that names the newest version is read by the ${name} proxy`, async (t) => {
+    const network = await startNetwork();
+    t.after(() => network.close());
+    network.faults.oldestVersion = [9, 0, 0];
+    network.faults.page = '"client_revision":9999999999';
+    const proxy = await start(t);
+    const instance = await openWhatsApp(t, { url: network.url, proxy: proxy.address });
+    const { reason } = await until(() => instance.ended[0], 'the end');
+    assert.equal(reason, 'connection_lost');
+    const socketHost = new URL(network.url).host;
+    assert.deepEqual(proxy.led, [socketHost, socketHost]);
+  });
 }
 
 for (const [name, start] of [

@@ -1,6 +1,7 @@
 import { ACCOUNT_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
 import { lockAcceptOrder } from '../../guard/accept-order.ts';
-import { type Db, isDeadlock, type Sql } from '../../platform/database/db.ts';
+import type { Db, Sql } from '../../platform/database/db.ts';
+import { isDeadlock } from '../../platform/database/unavailable.ts';
 import { DAY_MS } from '../../platform/durations.ts';
 
 const BATCH = 5_000;

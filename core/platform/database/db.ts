@@ -10,6 +10,7 @@ import {
   QUICK_LIMITS,
 } from './connection-limits.ts';
 import { type BatchedStatement, StatementBatch } from './statement-batch.ts';
+import { isStalePlan } from './unavailable.ts';
 import { watchPool } from './watch-pool.ts';
 
 /**
@@ -265,38 +266,4 @@ function gatherStatements(client: pg.PoolClient) {
 /** The time limit of this side has passed, not the database's. */
 function isUnanswered(err: unknown): err is Error {
   return err instanceof Error && err.message === 'Query read timeout';
-}
-
-/** A prepared statement whose columns have changed; by the server's function, since its message may be translated. */
-function isStalePlan(err: unknown): boolean {
-  const { code, routine } = err as { code?: unknown; routine?: unknown };
-  return code === '0A000' && routine === 'RevalidateCachedQuery';
-}
-
-/** Two transactions waited for each other, and PostgreSQL ended this one. */
-export function isDeadlock(err: unknown): boolean {
-  return err instanceof Error && (err as { code?: unknown }).code === '40P01';
-}
-
-/**
- * PostgreSQL could not be reached, went away, takes no writes, or ended the transaction for another: the request may be tried
- * again (503), nothing is known to be wrong with it.
- */
-export function isUnavailable(err: unknown): boolean {
-  if (!(err instanceof Error)) return false;
-  if (isStalePlan(err) || isDeadlock(err)) return true;
-  const code = (err as { code?: unknown }).code;
-  if (typeof code === 'string') {
-    // 08: connection; 53: too many connections, disk or memory; 57P: shut down, starting; 25006: read-only, as
-    // a standby is, or a primary that has just become one; 57014, 55P03, 25P0x: a limit of time
-    // (connection-limits.ts), its own or that of who held the lock; Node's own E...
-    if (
-      /^(08|53|57P0|57014|55P03|25P0[34]|25006$)/.test(code) ||
-      /^(ECONN|EPIPE|ETIMEDOUT|ENOENT|EAI_AGAIN|ENOTFOUND|EHOSTUNREACH|ENETUNREACH)/.test(code)
-    )
-      return true;
-  }
-  return /Connection terminated|Query read timeout|is not currently accepting connections|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed and is not queryable/.test(
-    err.message,
-  );
 }

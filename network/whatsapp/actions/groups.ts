@@ -1,6 +1,6 @@
 /** Groups and their participants. */
 import { type GroupInfo, type ParticipantRefusal, SendRefused } from '@posthorn/core/network/driver.ts';
-import type { LibraryGroup } from '../library-types.ts';
+import type { LibraryGroup } from '../library-group-types.ts';
 import { nameOf, type WhatsAppContext } from '../session-context.ts';
 import { groupOf } from '../wire/groups.ts';
 import { type Actions, ask } from './action.ts';

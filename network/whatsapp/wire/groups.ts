@@ -1,5 +1,5 @@
 import type { GroupInfo } from '@posthorn/core/network/driver.ts';
-import type { LibraryGroup } from '../library-types.ts';
+import type { LibraryGroup } from '../library-group-types.ts';
 
 /**
  * Converts a group for the port; `nameOf` picks our name for a person from the network's one or two names.

@@ -9,6 +9,14 @@ export async function startNetworkAndDriver(
 ): Promise<{ network: WhatsAppNetwork; driver: NetworkDriver }> {
   const network = await startWhatsAppNetwork();
   trustRoot(await loadLibrary(), network.trustedRoot);
+  return { network, driver: newDriver(network, more) };
+}
+
+/** One more driver of the network, as another process has it. */
+export function newDriver(
+  { url, ca }: WhatsAppNetwork,
+  more: Pick<WhatsAppDriverOptions, 'clock' | 'sendTimeoutMs' | 'giveUpMs'> = {},
+): NetworkDriver {
   const log = { debug() {}, warn() {}, error() {} };
-  return { network, driver: createWhatsAppDriver({ url: network.url, ca: network.ca, log, ...more }) };
+  return createWhatsAppDriver({ url, ca, log, ...more });
 }

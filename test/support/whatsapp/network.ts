@@ -79,6 +79,7 @@ export async function startWhatsAppNetwork(options: NetworkOptions = {}): Promis
   const faults: Faults = {
     failLogin: null,
     oldestVersion: null,
+    page: null,
     onMessage: null,
     pairing: null,
     spoilsPreKeys: false,
@@ -102,7 +103,10 @@ export async function startWhatsAppNetwork(options: NetworkOptions = {}): Promis
     faults,
     appState: new Map(),
   };
-  const http = createServer((_request, response) => response.writeHead(426).end());
+  const http = createServer(({ url }, response) => {
+    if (url === '/sw.js' && faults.page !== null) response.end(faults.page);
+    else response.writeHead(426).end();
+  });
   const sockets = new WebSocketServer({ server: http, path: '/ws/chat' });
   const connections = new Set<Connection>();
   sockets.on('connection', (socket, request) => {

@@ -55,6 +55,8 @@ export interface Faults {
   failLogin: { reason: number; times: number } | null;
   /** Clients of an older version than this are refused with 405. */
   oldestVersion: readonly [number, number, number] | null;
+  /** What its page says to browsers (`/sw.js`); null: it has none. */
+  page: string | null;
   /** What becomes of a message of a device; asked once for each. */
   onMessage: ((device: LinkedDevice, stanza: Stanza) => MessageFault | null) | null;
   /** Where the next pairings are made wrong. */
