@@ -182,6 +182,8 @@ export interface LibrarySocket {
   ): Promise<{
     collections: { id: string; name: string; products: LibraryProduct[]; status?: { status?: string } }[];
   }>;
+  /** Emits the answer as `reachoutTimeLock` of `connection.update`. */
+  fetchAccountReachoutTimelock(): Promise<unknown>;
   groupMetadata(jid: string): Promise<LibraryGroup>;
   groupFetchAllParticipating(): Promise<Record<string, LibraryGroup>>;
   groupCreate(name: string, participants: string[]): Promise<LibraryGroup>;
@@ -240,7 +242,7 @@ export interface LibraryEvents {
     qr?: string | undefined;
     isNewLogin?: boolean;
     lastDisconnect?: { error?: Error };
-    reachoutTimeLock?: { isActive?: boolean };
+    reachoutTimeLock?: { isActive?: boolean; timeEnforcementEnds?: Date };
   };
   'creds.update': Partial<LibraryCreds>;
   'messages.upsert': { messages: LibraryMessage[]; type: string };

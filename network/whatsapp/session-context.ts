@@ -99,7 +99,8 @@ export interface WhatsAppContext {
   known: Set<string>;
   lids: LidQuestions;
   groups: GroupCache;
-  isRestricted: boolean;
+  /** As it was told last, and when the network was asked. */
+  timeLock: { isActive: boolean; askedAtMs: number; timer: NodeJS.Timeout | undefined };
   /** Admins of groups, by group JID, and when they were read. */
   admins: Map<string, { atMs: number; jids: ReadonlySet<string> }>;
   /** Who did not upload media again when they were asked, and when that was. */

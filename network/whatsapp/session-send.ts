@@ -27,6 +27,7 @@ import {
 } from './session-context.ts';
 import { fail } from './session-end.ts';
 import type { Stanza } from './stanzas.ts';
+import { onLimited } from './time-lock.ts';
 import { type Composed, compose, type Ingredients } from './wire/outbound.ts';
 
 /** Changes of other messages: nothing can refer to them, and they are never the last message of a chat. */
@@ -261,15 +262,12 @@ async function gather(session: WhatsAppContext, message: OutboundMessage): Promi
   return { me: ownJid(session), now, secret: randomBytes(32), media, quoted, target, source, status };
 }
 
-const RESTRICTED = '463';
+const LIMITED = '463';
 
 /** Handles the network's answer to a send. */
 export function onAck(session: WhatsAppContext, { attrs }: WireNode): void {
   const { id: networkId = '', from, error } = attrs;
-  if (error === RESTRICTED && !session.isRestricted) {
-    session.isRestricted = true;
-    session.sink.restricted('new_chats_limited');
-  }
+  if (error === LIMITED) onLimited(session);
   // Perhaps its members are not those whom it was encrypted for.
   if (error && from) session.groups.changed(from);
   const at = session.answers.hear(attrs);

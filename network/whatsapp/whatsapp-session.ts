@@ -37,6 +37,7 @@ import { valveOf } from './session-valve.ts';
 import { createSharedKeys } from './shared-keys.ts';
 import { createStanzas } from './stanzas.ts';
 import { endSyncs, syncOtherCollections } from './sync-collections.ts';
+import { onTimeLock } from './time-lock.ts';
 import { runAs, runAsNobody, wrapCalls } from './unheard.ts';
 import { mayMatter } from './wire/jids.ts';
 
@@ -145,7 +146,7 @@ async function createContext(
     known: new Set(),
     lids: createLidQuestions(() => deps.clock.now().getTime()),
     groups: createGroupCache(() => deps.clock.now().getTime()),
-    isRestricted: false,
+    timeLock: { isActive: false, askedAtMs: Number.NEGATIVE_INFINITY, timer: undefined },
     ...{ admins: new Map(), silent: new Map(), callers: new Map() },
     told: Promise.withResolvers(),
   };
@@ -265,7 +266,7 @@ function onUpdate(
     session.qrsShown += 1;
     sink.qr(update.qr, new Date(deps.clock.now().getTime() + holdsMs));
   }
-  if (update.reachoutTimeLock) onTimeLock(session, update.reachoutTimeLock.isActive === true);
+  if (update.reachoutTimeLock) onTimeLock(session, update.reachoutTimeLock);
   if (update.connection === 'open' && session.phase === 'opening') {
     if (session.isPaired) {
       session.phase = 'live';
@@ -288,10 +289,4 @@ function onUpdate(
 async function relogIn(session: WhatsAppContext, before: Connection): Promise<void> {
   await before.keys.close();
   if (session.phase === 'opening') connect(session);
-}
-
-function onTimeLock(session: WhatsAppContext, isActive: boolean): void {
-  if (isActive === session.isRestricted) return;
-  session.isRestricted = isActive;
-  session.sink.restricted(isActive ? 'new_chats_limited' : null);
 }

@@ -86,6 +86,7 @@ export async function startWhatsAppNetwork(options: NetworkOptions = {}): Promis
     ignoresRejections: false,
     namesLid: null,
     groupQuestions: null,
+    timeLock: null,
     hidesMediaServers: 0,
     leavesOut: null,
   };

@@ -29,6 +29,7 @@ const QUESTIONS: Record<string, Question> = {
   disappearing_mode: () => NOTHING,
   'w:m': answerMediaServers,
   'w:g2': answerGroupQuestion,
+  'w:mex': answerTimeLock,
   ...profileQuestions,
   'w:sync:app:state': answerAppState,
 };
@@ -60,6 +61,15 @@ function answerMediaServers({ faults, media }: World): Answer {
       node('host', { hostname: media.host, maxContentLengthBytes: '104857600' }),
     ]),
   ];
+}
+
+/** The one GraphQL query that the driver makes. */
+function answerTimeLock({ faults: { timeLock } }: World): Answer {
+  if (!timeLock) return { error: 503, text: 'service-unavailable' };
+  timeLock.timesAsked += 1;
+  const told = { is_active: timeLock.isActive };
+  const body = JSON.stringify({ data: { xwa2_fetch_account_reachout_timelock: told } });
+  return [node('result', {}, Buffer.from(body))];
 }
 
 /** The device is ready: a new one is given its history now, when its prekeys are there. */

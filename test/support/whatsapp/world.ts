@@ -65,6 +65,8 @@ export interface Faults {
   namesLid: ((number: string) => boolean) | null;
   /** How often groups may still be asked for; null: without limit. */
   groupQuestions: number | null;
+  /** Whether accounts may not write to new people, as it says when asked; null: it does not answer that. */
+  timeLock: { isActive: boolean; timesAsked: number } | null;
   /** Tells nobody of its media servers, as often as it is told. */
   hidesMediaServers: number;
   /** Leaves this collection out when it tells what has changed. */
