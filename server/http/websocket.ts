@@ -57,6 +57,8 @@ export function createEventSockets(
         if (!upgrade) throw apiError('BAD_REQUEST', { message: 'a WebSocket handshake is expected here' });
         // A failed handshake closes the socket without any callback.
         upgrade.socket.once('close', credentials.forget);
+        // A client may have left during the lookup: its socket closes no second time.
+        if (upgrade.socket.destroyed) return credentials.forget();
         server.handleUpgrade(upgrade.request, upgrade.socket, upgrade.head, (ws) => {
           ws.on('error', () => ws.terminate());
           const sink = createSocketSink(ws, deps.pongWithinMs ?? PONG_WITHIN_MS);

@@ -44,6 +44,15 @@ const emit = async (companyId = company.companyId, more = {}) => {
   return event;
 };
 
+/** A database that takes its time to say where the log ends. */
+function readsEndSlowly(db: Db): Db {
+  const query = async (config: { name?: string }, values?: unknown[]) => {
+    if (config.name === 'events-end') await delay(200);
+    return (db.query as (...args: unknown[]) => Promise<unknown>)(config, values);
+  };
+  return { ...db, query } as Db;
+}
+
 describe('GET /v1/events/stream', () => {
   test('an event reaches the reader as it is on every other way, and nobody else', async () => {
     const reader = await readSse(stream(), auth);
@@ -133,13 +142,7 @@ describe('GET /v1/events/stream', () => {
   });
 
   test('what commits after the head of the answer arrived is never missed, however slowly the log is read', async () => {
-    const slow = await startMessaging(parts, {}, (db) => {
-      const query = async (config: { name?: string }, values?: unknown[]) => {
-        if (config.name === 'events-end') await delay(200);
-        return (db.query as (...args: unknown[]) => Promise<unknown>)(config, values);
-      };
-      return { ...db, query } as Db;
-    });
+    const slow = await startMessaging(parts, {}, readsEndSlowly);
     try {
       const reader = await readSse(`${slow.url}/v1/events/stream`, auth);
       const first = await emit();
@@ -306,6 +309,35 @@ describe('GET /v1/events/stream', () => {
       await limited.close();
     }
   });
+
+  for (const kind of ['stream', 'ws'])
+    test(`a client that leaves while its connection to /v1/events/${kind} is being opened takes no place`, async () => {
+      const limited = await startMessaging(parts, { STREAMS_PER_KEY: '1' }, readsEndSlowly);
+      try {
+        for (let i = 0; i < 2; i += 1) await leaveEarly(limited.url, kind);
+        await waitFor(async () => {
+          const reader = await readSse(`${limited.url}/v1/events/stream`, auth);
+          reader.cut();
+          return reader.status === 200;
+        });
+      } finally {
+        await limited.close();
+      }
+    });
+
+  /** Begins a handshake, and breaks the connection before it is answered. */
+  async function leaveEarly(url: string, kind: string): Promise<void> {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    const upgrade =
+      'connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n' +
+      'sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
+    socket.write(
+      `GET /v1/events/${kind} HTTP/1.1\r\nhost: x\r\nx-api-key: ${auth['x-api-key']}\r\n${kind === 'ws' ? upgrade : ''}\r\n`,
+    );
+    await delay(100);
+    socket.resetAndDestroy();
+    await delay(200);
+  }
 
   async function newSession(of = company): Promise<{ token: string; jti: string }> {
     const jwt = createJwt({ secret: testConfig().JWT_SECRET, clock: parts.clock });
