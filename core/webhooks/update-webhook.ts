@@ -23,7 +23,8 @@ export async function updateWebhook(
   const { body } = input;
   const webhook = await reachOf(deps.orm, input.principal).transactional(async (em) => {
     await lockPrincipal(em, input.principal);
-    const webhook = await loadWebhook(em, input.webhookId);
+    // A 410 that comes now disables it before, or finds it with its new address.
+    const webhook = await loadWebhook(em, input.webhookId, { lock: true });
     if (body.url !== undefined) {
       checkWebhookUrl(body.url, deps.policy);
       webhook.url = body.url;

@@ -154,6 +154,36 @@ test('a 410 of an endpoint that its webhook has left meanwhile does not disable 
   await receiver.close();
 });
 
+test('an event that a moved webhook was still sending to its old address, which answers 410, is not lost', async (t) => {
+  const { parts } = messaging;
+  const other = await seedCompany(parts.db);
+  const current = await startReceiver();
+  t.after(current.close);
+  const old = await startReceiver((_req, res) => {
+    const body = { url: current.url };
+    void messaging
+      .call('PATCH', `/v1/webhooks/${webhook.id}`, { key: other.apiKey, body })
+      .then(() => res.writeHead(410).end('gone'));
+  });
+  t.after(old.close);
+  const webhook = await seedWebhook(parts.db, other.companyId, old.url);
+  const dispatcher = await startDispatcher(parts);
+  t.after(dispatcher.close);
+  const [event] = await emitEvents(parts, other.companyId, 1);
+  await waitFor(async () => (await logsOf(parts.db, webhook.id)).length === 2);
+  assert.deepEqual(
+    [...old.received, ...current.received].map(({ headers }) => headers['webhook-id']),
+    [event!.eventId, event!.eventId],
+  );
+  assert.deepEqual(
+    (await logsOf(parts.db, webhook.id)).map(({ attempt, status_code }) => [attempt, status_code]),
+    [
+      [1, 410],
+      [2, 200],
+    ],
+  );
+});
+
 test('a test event reaches that webhook alone, whatever it subscribes to', async () => {
   const { parts } = messaging;
   const mine = await seedCompany(parts.db);

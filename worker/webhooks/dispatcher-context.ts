@@ -55,6 +55,8 @@ export interface DispatcherContext {
   /** Marks notifications from this dispatcher about deliveries it already knows. */
   ownNotification: string;
   releases: Set<Promise<void>>;
+  /** Webhooks being disabled after a 410; its result is recorded afterwards. */
+  disablings: Set<Promise<void>>;
   isClaimDue: boolean;
   isStopping: boolean;
 }

@@ -97,15 +97,21 @@ ORDER BY "endedAt", "deliveryId"`,
 
 /**
  * Disables the webhook of an endpoint that answered 410, until its owner enables it again (WHK-11). If the
- * webhook has another URL by now, the answer came from a different endpoint.
+ * webhook has another URL by now, the answer came from a different endpoint: nothing changes, and `hasMoved` is true.
  */
 export async function disableGoneWebhook(
   sql: Sql,
   gone: { webhookId: number; url: string; at: Date },
-): Promise<void> {
+): Promise<{ hasMoved: boolean }> {
   await sql.query(
     `UPDATE webhooks SET enabled = false, disabled_reason = 'gone', updated_at = $3
      WHERE id = $1 AND url = $2 AND enabled`,
     [gone.webhookId, gone.url, gone.at],
   );
+  // A statement of its own: one that waited for a lock would still see the webhook as it was before.
+  const moved = await sql.query('SELECT 1 FROM webhooks WHERE id = $1 AND url <> $2', [
+    gone.webhookId,
+    gone.url,
+  ]);
+  return { hasMoved: moved.rowCount !== 0 };
 }

@@ -117,6 +117,7 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
       await Promise.all([finder.stop(), ...context.claims, ...context.handOvers]);
       release(context, removeWaiting(context));
       const cutOff = await attempts.stop(STOP_MS);
+      await Promise.all(context.disablings);
       await recorder.stop();
       release(context, cutOff);
       await Promise.all(context.releases);
@@ -159,6 +160,7 @@ function createContext(deps: WebhookDispatcherDeps): DispatcherContext {
     handOvers: new Set(),
     ownNotification: directNotification(randomUUID()),
     releases: new Set(),
+    disablings: new Set(),
     isClaimDue: false,
     isStopping: false,
   };
@@ -211,32 +213,43 @@ function onAlive(context: DispatcherContext): void {
 }
 
 function onResult(context: DispatcherContext, endpoint: Endpoint, result: AttemptResult): void {
-  const { deps, recorder, finder } = context;
+  const { deps } = context;
   context.state = afterHolding(context.state, -1);
-  recorder.add(result);
-  const retryAtMs = result.nextAttemptAt?.getTime();
-  if (retryAtMs !== undefined) {
-    if (endpoint.retryAtMs === null || retryAtMs < endpoint.retryAtMs) endpoint.retryAtMs = retryAtMs;
-    finder.onRetryAt(retryAtMs);
-  }
   if (result.statusCode === 410) disableGone(context, endpoint, result);
+  else record(context, endpoint, result);
   const desires = () =>
     desiredOf(endpoint, { clockMs: deps.clock.now().getTime(), monotonicMs: performance.now() }) !== null;
   if (wantsClaim(context.state, endpoint.companyId, desires)) wantClaim(context);
 }
 
+function record({ recorder, finder }: DispatcherContext, endpoint: Endpoint, result: AttemptResult): void {
+  recorder.add(result);
+  const retryAtMs = result.nextAttemptAt?.getTime();
+  if (retryAtMs === undefined) return;
+  if (endpoint.retryAtMs === null || retryAtMs < endpoint.retryAtMs) endpoint.retryAtMs = retryAtMs;
+  finder.onRetryAt(retryAtMs);
+}
+
 /**
  * Until the webhook is recorded as disabled, a claim would still see it as enabled; the deliveries of such a
- * claim are released.
+ * claim are released. One that has moved meanwhile gets this delivery at its new address.
  */
-function disableGone({ deps }: DispatcherContext, endpoint: Endpoint, result: AttemptResult): void {
+function disableGone(context: DispatcherContext, endpoint: Endpoint, result: AttemptResult): void {
+  const { deps, disablings } = context;
   endpoint.changedAtMs = Number.POSITIVE_INFINITY;
   const { webhookId } = endpoint;
-  disableGoneWebhook(deps.db, { webhookId, url: result.webhookUrl, at: result.endedAt })
-    .catch((err) => deps.log.warn({ err }, 'disabling a webhook failed'))
-    .finally(() => {
+  const disabling = disableGoneWebhook(deps.db, { webhookId, url: result.webhookUrl, at: result.endedAt })
+    .then(({ hasMoved }) => (hasMoved ? { ...result, nextAttemptAt: result.endedAt } : result))
+    .catch((err) => {
+      deps.log.warn({ err }, 'disabling a webhook failed');
+      return result;
+    })
+    .then((known) => {
       endpoint.changedAtMs = performance.now();
-    });
+      record(context, endpoint, known);
+    })
+    .finally(() => disablings.delete(disabling));
+  disablings.add(disabling);
 }
 
 function removeWaiting({ endpoints }: DispatcherContext): HeldDelivery[] {
