@@ -2,6 +2,7 @@ import type { RotatedSecret } from '@posthorn/contract/messaging/webhooks.ts';
 import { reachOf } from '../access/company-scope.ts';
 import { lockPrincipal } from '../access/lock-principal.ts';
 import type { Principal } from '../access/principal.ts';
+import type { Bus } from '../platform/broker/bus.ts';
 import type { Db } from '../platform/database/db.ts';
 import type { Orm } from '../platform/database/orm.ts';
 import { DAY_MS } from '../platform/durations.ts';
@@ -9,6 +10,7 @@ import type { Cipher } from '../platform/encryption.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import { newSecret } from './create-webhook.ts';
 import { loadWebhook } from './find-webhook.ts';
+import { webhookNotification } from './notifications.ts';
 
 const GRACE_MS = DAY_MS;
 
@@ -17,7 +19,7 @@ const GRACE_MS = DAY_MS;
  * its grace ends at once. 404 WEBHOOK_NOT_FOUND, and as {@link lockPrincipal}.
  */
 export async function rotateSecret(
-  deps: { orm: Orm; db: Db; cipher: Cipher; clock: Clock },
+  deps: { orm: Orm; db: Db; bus: Bus; cipher: Cipher; clock: Clock },
   input: { principal: Principal; webhookId: number },
 ): Promise<RotatedSecret> {
   const { id } = await loadWebhook(reachOf(deps.orm, input.principal), input.webhookId);
@@ -34,5 +36,7 @@ export async function rotateSecret(
       [id, expiresAt, deps.cipher.seal(secret), now],
     );
   });
+  // Workers would sign the deliveries that they hold with the old secret alone, and a receiver may change over at once.
+  deps.bus.notify('deliveries', webhookNotification(id));
   return { secret, previous_secret_expires_at: expiresAt.toISOString() };
 }

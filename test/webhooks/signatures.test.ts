@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { startTestMessaging, type TestMessaging } from '../support/messaging.ts';
 import { waitFor } from '../support/process.ts';
@@ -106,6 +107,36 @@ test('the official library verifies all of 5,000 deliveries through a secret rot
     (await logsOf(parts.db, webhook.id)).filter((log) => log.success && log.attempt === 1).length,
     5_001,
   );
+});
+
+test('deliveries claimed before a rotation and sent after it have both signatures', async (t) => {
+  const { parts } = messaging;
+  const other = await seedCompany(parts.db);
+  const ready = Promise.withResolvers<void>();
+  let answered: Promise<void> | null = null;
+  const receiver = await startReceiver((_req, res) => void Promise.resolve(answered).then(() => res.end()));
+  t.after(receiver.close);
+  const webhook = await seedWebhook(parts.db, other.companyId, receiver.url);
+  const dispatcher = await startDispatcher(parts);
+  t.after(dispatcher.close);
+  // For an endpoint that answers fast, more is held than may be under way.
+  await emitEvents(parts, other.companyId, 100);
+  await waitFor(async () => (await pendingOf(parts.db, webhook.id)) === 0);
+  answered = ready.promise;
+  await emitEvents(parts, other.companyId, 400);
+  await waitFor(() => dispatcher.load().held > 2 * dispatcher.load().inFlight);
+  await waitFor(() => receiver.requests === 100 + dispatcher.load().inFlight);
+  const rotated = await messaging.call('POST', `/v1/webhooks/${webhook.id}/rotate-secret`, {
+    key: other.apiKey,
+  });
+  await delay(500);
+  const begun = receiver.requests;
+  ready.resolve();
+  await waitFor(async () => (await pendingOf(parts.db, webhook.id)) === 0, 60_000);
+  const later = receiver.received.slice(begun);
+  assert.equal(later.length, 500 - begun);
+  for (const secret of [webhook.secret, rotated.body.secret])
+    assert.equal(later.filter((request) => !verifies(secret, request)).length, 0);
 });
 
 test('custom headers go along, and an endpoint that answers 410 is disabled and gets nothing more', async () => {
