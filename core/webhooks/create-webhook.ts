@@ -13,6 +13,8 @@ import { checkWebhookHeaders, checkWebhookUrl, type WebhookPolicy } from './chec
 import { WebhookSchema } from './entities.ts';
 import { sealHeaders, webhookView } from './webhook-view.ts';
 
+const FOREIGN_KEY_VIOLATION = '23503';
+
 /**
  * Subscribes an endpoint to events. The secret is in this answer and never again. 400 WEBHOOK_URL_INVALID,
  * WEBHOOK_URL_BLOCKED, BAD_REQUEST (headers); 404 INSTANCE_NOT_FOUND; 403 PLAN_LIMIT_REACHED.
@@ -43,7 +45,7 @@ export async function createWebhook(
       updatedAt: now,
     });
     em.persist(created);
-    await em.flush();
+    await em.flush().catch(refuseGoneInstance);
     return created;
   });
   return { ...webhookView(deps.cipher, webhook), secret };
@@ -61,6 +63,13 @@ export async function checkOwnInstance(
   instanceId: string | null,
 ): Promise<void> {
   if (instanceId !== null) await requireInstance(em, { companyId, isSuperadmin: false }, instanceId);
+}
+
+/** For a write that failed: 404 INSTANCE_NOT_FOUND when the instance was deleted after {@link checkOwnInstance} had found it. */
+export function refuseGoneInstance(err: unknown): never {
+  if ((err as { code?: string }).code === FOREIGN_KEY_VIOLATION)
+    throw apiError('INSTANCE_NOT_FOUND', { cause: err });
+  throw err;
 }
 
 /** As for instances: the lock on the company's row makes the count hold until the commit. */

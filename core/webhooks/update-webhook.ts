@@ -7,7 +7,7 @@ import type { Orm } from '../platform/database/orm.ts';
 import type { Cipher } from '../platform/encryption.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import { checkWebhookHeaders, checkWebhookUrl, type WebhookPolicy } from './check-webhook.ts';
-import { checkOwnInstance } from './create-webhook.ts';
+import { checkOwnInstance, refuseGoneInstance } from './create-webhook.ts';
 import { loadWebhook } from './find-webhook.ts';
 import { webhookNotification } from './notifications.ts';
 import { sealHeaders, webhookView } from './webhook-view.ts';
@@ -44,7 +44,7 @@ export async function updateWebhook(
       if (body.enabled) webhook.disabledReason = null;
     }
     if (Object.values(body).some((value) => value !== undefined)) webhook.updatedAt = deps.clock.now();
-    await em.flush();
+    await em.flush().catch(refuseGoneInstance);
     return webhook;
   });
   deps.bus.notify('deliveries', webhookNotification(webhook.id));

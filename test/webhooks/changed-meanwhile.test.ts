@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { disableGoneWebhook } from '@posthorn/worker/webhooks/record-attempts.ts';
 import { startTestMessaging, type TestMessaging } from '../support/messaging.ts';
 import { waitFor } from '../support/process.ts';
-import { type SeededCompany, seedCompany } from '../support/seed.ts';
+import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
 import { seedWebhook } from './support.ts';
 
 let messaging: TestMessaging;
@@ -26,6 +26,23 @@ async function waitForLocks(count: number): Promise<void> {
     return rowCount === count;
   });
 }
+
+test('a webhook for an instance that is just being deleted is refused as one for an unknown instance', async () => {
+  const { db } = messaging.parts;
+  const instance_id = await seedInstance(db, company.companyId);
+  const { id } = await seedWebhook(db, company.companyId, 'http://127.0.0.1:1/');
+  const { asked } = await db.transaction(async (sql) => {
+    await sql.query('DELETE FROM instances WHERE id = $1', [instance_id]);
+    const requests = [
+      call('POST', '/v1/webhooks', { url: 'http://127.0.0.1:1/', instance_id }),
+      call('PATCH', `/v1/webhooks/${id}`, { instance_id }),
+    ];
+    await waitForLocks(requests.length);
+    return { asked: requests };
+  });
+  for (const answer of await Promise.all(asked))
+    assert.deepEqual([answer.status, answer.body.error_code], [404, 'INSTANCE_NOT_FOUND']);
+});
 
 test('a webhook that is enabled with a new address while its old one answers 410 is enabled, as the answer says', async () => {
   const { db } = messaging.parts;
