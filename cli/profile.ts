@@ -113,10 +113,14 @@ function read(file: string): ProfileFile {
   }
 }
 
-/** Through a second file, so that a reader never finds half of one; readable by its owner alone. */
+/** Through a second file, so that a reader never finds half of one; readable by its owner alone. CommandError where it cannot. */
 function write(file: string, stored: ProfileFile): void {
-  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
   const draft = `${file}.${process.pid}`;
-  writeFileSync(draft, `${JSON.stringify(stored, null, 2)}\n`, { mode: 0o600 });
-  renameSync(draft, file);
+  try {
+    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    writeFileSync(draft, `${JSON.stringify(stored, null, 2)}\n`, { mode: 0o600 });
+    renameSync(draft, file);
+  } catch (error) {
+    throw new CommandError(`cannot write ${file}: ${(error as Error).message}`);
+  }
 }

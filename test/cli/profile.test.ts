@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { type Answer, type HttpServer, json, refuse, startHttp } from '../sdk/http-server.ts';
 import { type Cli, createCli } from './run-cli.ts';
@@ -45,7 +46,7 @@ describe('the profile', () => {
   const stored = () => JSON.parse(readFileSync(cli.config, 'utf8')).accounts[server.url];
   const seen = (path: string) => server.seen.filter(({ url }) => url.startsWith(path));
 
-  async function quickRegister(): Promise<void> {
+  function answerQuickRegister(): void {
     answers['POST /v1/auth/quick-register'] = (res) =>
       json(res, 201, {
         company_id: 7,
@@ -55,6 +56,10 @@ describe('the profile', () => {
         base_url: 'x',
         message: 'm',
       });
+  }
+
+  async function quickRegister(): Promise<void> {
+    answerQuickRegister();
     await cli.json(['quick-register', '--email', 'a@example.com']);
   }
 
@@ -291,6 +296,21 @@ describe('the profile', () => {
     assert.equal(code, 1);
     assert.match(stderr, /config\.json is not valid JSON: mend it or delete it/);
     assert.equal(readFileSync(cli.config, 'utf8'), '{"accounts": ');
+  });
+
+  test('that cannot be written costs no key that is shown once, and no instance', async () => {
+    answerQuickRegister();
+    answers['POST /v1/instances'] = (res) => json(res, 201, { id: INSTANCE, name: 'sales', state: 'CREATED' });
+    symlinkSync('nowhere', dirname(cli.config));
+    const registered = await cli.run(['quick-register', '--email', 'a@example.com']);
+    assert.equal(registered.code, 1);
+    assert.match(registered.stdout, /api_key +svc_stored/);
+    assert.match(registered.stderr, /cannot write .*config\.json/);
+    const env = { POSTHORN_API_KEY: 'svc_stored' };
+    const created = await cli.run(['instances', 'create', 'sales'], env);
+    assert.equal(created.code, 0, created.stderr);
+    assert.match(created.stdout, new RegExp(INSTANCE));
+    assert.match(created.stderr, /cannot write .*; later commands need --instance/);
   });
 
   test('is not made by commands that keep nothing', async () => {

@@ -11,21 +11,16 @@ export const quickRegister = defineCommand({
   async run(context, { email }) {
     refuseToOverwriteKey(context);
     const made = await context.anonymous().auth.quickRegister({ body: { email } });
-    context.profile.update(
-      context.url,
-      {
-        api_key: made.api_key,
-        company_id: made.company_id,
-        email: made.email,
-        session: undefined,
-        instance_id: undefined,
-      },
-      { isDefault: true },
-    );
     const { company_id, api_key, password } = made;
+    // Before it is kept: where nothing can be written, it would be lost.
     context.out.show(
       made,
       fields({ company_id, email: made.email, password, api_key, profile: context.profile.path }),
+    );
+    context.profile.update(
+      context.url,
+      { api_key, company_id, email: made.email, session: undefined, instance_id: undefined },
+      { isDefault: true },
     );
   },
 });

@@ -21,14 +21,14 @@ export const register = defineCommand({
     const made = await context.anonymous().auth.register({
       body: { company_name: company, owner_email: email, owner_name: name, password },
     });
-    const account = { api_key: made.token, company_id: made.company_id, email };
+    const { company_id, slug, token: api_key } = made;
+    // Before it is kept: where nothing can be written, the key would be lost.
+    context.out.show(made, fields({ company_id, slug, api_key, profile: context.profile.path }));
     context.profile.update(
       context.url,
-      { ...account, session: undefined, instance_id: undefined },
+      { api_key, company_id, email, session: undefined, instance_id: undefined },
       { isDefault: true },
     );
-    const { company_id, slug, token: api_key } = made;
-    context.out.show(made, fields({ company_id, slug, api_key, profile: context.profile.path }));
     // The code for the e-mail can be entered with a login only.
     const isLoggedIn = await logIn(context, { email, password }).then(
       () => true,

@@ -1,5 +1,6 @@
 import { defineCommand, integer, list, text, toggle } from '../../command.ts';
-import { UsageError } from '../../fault.ts';
+import type { Context } from '../../context.ts';
+import { CommandError, UsageError } from '../../fault.ts';
 import { pairOnTerminal } from './pairing.ts';
 import { parseSettings } from './settings.ts';
 import { shownInstance } from './shown.ts';
@@ -26,7 +27,7 @@ export const createInstance = defineCommand({
     const settings = set.length > 0 ? parseSettings(set) : undefined;
     let instance = await client.instances.create({ body: { name, driver, proxy, settings } });
     const instanceId = instance.id;
-    context.profile.update(context.url, { instance_id: instanceId });
+    remember(context, instanceId);
     if (connect || wait) instance = await client.instances.connect({ instanceId });
     if (wait) {
       context.out.note(`created ${instanceId}, waiting for the connection`);
@@ -35,3 +36,13 @@ export const createInstance = defineCommand({
     context.out.show(instance, shownInstance(instance));
   },
 });
+
+/** Where nothing can be kept, as in a container that is read-only, the instance is there all the same. */
+function remember({ profile, url, out }: Context, instanceId: string): void {
+  try {
+    profile.update(url, { instance_id: instanceId });
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    out.note(`${error.message}; later commands need --instance ${instanceId}`);
+  }
+}
