@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { freePort, waitFor } from '../support/process.ts';
@@ -60,6 +60,18 @@ describe('msgctl webhooks listen', () => {
     assert.deepEqual(first, { verified: true, refusal: null, event: genuine.event });
     assert.equal(second.verified, false);
     assert.equal(second.refusal, 'SIGNATURE_MISMATCH');
+  });
+
+  test('ends although a connection says nothing more', async () => {
+    const receiver = await listen();
+    const port = Number(new URL(receiver.url).port);
+    const silent = connect(port, '127.0.0.1');
+    const halfSaid = connect(port, '127.0.0.1');
+    halfSaid.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{');
+    await Promise.all([once(silent, 'connect'), once(halfSaid, 'connect')]);
+    for (const socket of [silent, halfSaid]) socket.on('error', () => undefined);
+    const { code } = await receiver.stop();
+    assert.equal(code, 0);
   });
 
   test('says that it checks nothing without a secret', async () => {

@@ -7,6 +7,8 @@ import type { Output } from '../../output.ts';
 import { shownEvent } from '../events/shown.ts';
 
 const BODY_MAX_BYTES = 16 * 1024 * 1024;
+/** How long a delivery that is under way at the end may take. */
+const CLOSE_MS = 1_000;
 
 export interface ReceiverOptions {
   host: string;
@@ -59,7 +61,10 @@ export async function startReceiver(deps: { out: Output }, options: ReceiverOpti
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeIdleConnections();
+      // A delivery under way is answered. A connection that says nothing more would keep us for minutes.
+      const late = setTimeout(() => server.closeAllConnections(), CLOSE_MS);
       await closed;
+      clearTimeout(late);
     },
   };
 }
