@@ -56,6 +56,7 @@ export function createSession(options: SessionOptions): Session {
   let stored = options.stored ?? null;
   let user: SessionUser | null = null;
   let renewing: Promise<string> | null = null;
+  let last: Promise<unknown> = Promise.resolve();
 
   function keep(next: StoredSession | null, of: SessionUser | null): void {
     user = of;
@@ -91,10 +92,22 @@ export function createSession(options: SessionOptions): Session {
     return { user: answer as SessionUser, cookies: cookiesOf(response.headers) };
   }
 
+  /** Logins, renewals and logouts, one after the other: an answer that comes late must not undo what came after. */
+  function inTurn<T>(run: () => Promise<T>): Promise<T> {
+    const turn = last.then(run, run);
+    last = turn;
+    return turn;
+  }
+
   async function refresh(): Promise<string> {
-    const { user, cookies } = await ask('/v1/auth/refresh', proof());
-    keep(sessionOf(user, cookies, stored), user);
-    return user.token;
+    const before = stored;
+    return inTurn(async () => {
+      // Somebody logged in or out before its turn.
+      if (stored !== before) return stored ? stored.token : Promise.reject(notLoggedIn());
+      const { user, cookies } = await ask('/v1/auth/refresh', proof());
+      keep(sessionOf(user, cookies, stored), user);
+      return user.token;
+    });
   }
 
   function renewOnce(): Promise<string> {
@@ -104,10 +117,23 @@ export function createSession(options: SessionOptions): Session {
     return renewing;
   }
 
-  async function begin(path: string, body: LoginBody | CompleteSignupBody): Promise<SessionUser> {
-    const { user, cookies } = await ask(path, {}, body);
-    keep(sessionOf(user, cookies, null), user);
-    return user;
+  function begin(path: string, body: LoginBody | CompleteSignupBody): Promise<SessionUser> {
+    return inTurn(async () => {
+      const { user, cookies } = await ask(path, {}, body);
+      keep(sessionOf(user, cookies, null), user);
+      return user;
+    });
+  }
+
+  async function end(): Promise<void> {
+    if (!stored) return;
+    try {
+      await ask('/v1/auth/logout', { ...proof(), authorization: `Bearer ${stored.token}` });
+    } catch (error) {
+      // It has ended before, perhaps by a try whose answer was lost.
+      if (!(error instanceof PosthornError) || error.status !== 401) throw error;
+    }
+    keep(null, null);
   }
 
   return {
@@ -125,16 +151,7 @@ export function createSession(options: SessionOptions): Session {
       if (stored && stored.token !== rejected) return stored.token;
       return renewOnce();
     },
-    async logout() {
-      if (!stored) return;
-      try {
-        await ask('/v1/auth/logout', { ...proof(), authorization: `Bearer ${stored.token}` });
-      } catch (error) {
-        // It has ended before, perhaps by a try whose answer was lost.
-        if (!(error instanceof PosthornError) || error.status !== 401) throw error;
-      }
-      keep(null, null);
-    },
+    logout: () => inTurn(end),
   };
 }
 

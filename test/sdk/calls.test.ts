@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { describe, test } from 'node:test';
 import {
   createBillingClient,
@@ -287,6 +288,27 @@ describe('a session', () => {
     );
     await server.close();
   });
+
+  for (const next of ['login', 'logout'] as const)
+    test(`is not undone by a renewal that is answered after a ${next}`, async () => {
+      const claims = (name: string) =>
+        Buffer.from(JSON.stringify({ iat: 0, exp: 900, name })).toString('base64url');
+      const answers: Record<string, (res: ServerResponse) => void> = {
+        '/v1/auth/refresh': (res) =>
+          void setTimeout(() => json(res, 200, { token: `h.${claims('Ana')}.s` }), 300),
+        '/v1/auth/login': (res) => json(res, 200, { token: `h.${claims('Bia')}.s` }),
+        '/v1/auth/logout': (res) => void res.writeHead(204).end(),
+      };
+      const server = await startHttp((res, { url }) => answers[url]!(res));
+      const stored = { token: 'old', expiresAtMs: Date.now(), refreshToken: 'r', csrfToken: 'c' };
+      const session = createSession({ baseUrl: server.url, stored });
+      const renewal = session.token();
+      if (next === 'login') await session.login({ email: 'bia@example.com', password: 'x' });
+      else await session.logout();
+      await renewal;
+      await server.close();
+      assert.equal(session.stored()?.token ?? null, next === 'login' ? `h.${claims('Bia')}.s` : null);
+    });
 
   test('does not keep a call that its caller calls off', async () => {
     const server = await startHttp(() => undefined);
