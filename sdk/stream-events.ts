@@ -64,6 +64,8 @@ export async function* streamEvents<P extends EventPattern = '*'>(
       const parser = createSseParser();
       for await (const chunk of chunksOf(connection, options)) {
         for (const frame of parser.push(chunk)) {
+          // Called off while it had the event before this one.
+          if (signal?.aborted) return;
           failures = 0;
           const event = eventOf(frame, connection.response, options);
           if (event && isNew(event.event_id)) {

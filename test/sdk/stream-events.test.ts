@@ -258,6 +258,20 @@ describe('the event stream', () => {
     await waitFor(async () => (await at.server.connections()) === 0);
   });
 
+  test('gives nothing more when it is called off, however much has come already', async () => {
+    await using at = await setUp((res) => {
+      open(res);
+      write(res, ...['1', '2', '3'].map((cursor) => eventAt(cursor)));
+    });
+    const controller = new AbortController();
+    const seen: StreamedEvent[] = [];
+    for await (const event of at.client.events.stream({ signal: controller.signal })) {
+      seen.push(event);
+      controller.abort();
+    }
+    assert.deepEqual(cursors(seen), ['1']);
+  });
+
   test('lets go of the connection when the loop is left', async () => {
     await using at = await setUp((res) => {
       open(res);
