@@ -109,6 +109,7 @@ export function createTransport(settings: TransportOptions): Transport {
         logger?.[level](message, { method: request.method, path: request.route, attempt: attempts, ...more });
       let token: string | undefined;
       let wasSent = false;
+      let attempted: Attempted;
       try {
         options.signal?.throwIfAborted();
         token = await orAborted(tokenOf(), options.signal);
@@ -116,18 +117,13 @@ export function createTransport(settings: TransportOptions): Transport {
         attempts += 1;
         wasSent = true;
         log('debug', 'request', { headers: logger && redactHeaders(http.headers) });
-        const attempted = await attempt({ fetch }, http, {
+        attempted = await attempt({ fetch }, http, {
           timeoutMs: Math.round(Math.min(timeoutMs, leftMs)),
           signal: options.signal,
           answer: request.answer,
           withCookies: request.withCookies,
           onUploadProgress: options.onUploadProgress,
         });
-        const { status, headers } = attempted.response;
-        const durationMs = Math.round(performance.now() - startedMs);
-        log('debug', 'response', { status, durationMs, traceId: headers.get('x-trace-id') });
-        options.onResponse?.({ status, headers });
-        return attempted;
       } catch (error) {
         if (!(error instanceof PosthornError)) throw unexpected(error);
         const { code, status, traceId } = error;
@@ -162,7 +158,14 @@ export function createTransport(settings: TransportOptions): Transport {
         await sleep(waitMs, options.signal).catch((reason) => {
           throw unexpected(reason);
         });
+        continue;
       }
+      // Not among what may fail above: the request was done, whatever the caller's own function throws.
+      const { status, headers } = attempted.response;
+      const durationMs = Math.round(performance.now() - startedMs);
+      log('debug', 'response', { status, durationMs, traceId: headers.get('x-trace-id') });
+      options.onResponse?.({ status, headers });
+      return attempted;
     }
 
     function complete(error: PosthornError): PosthornError {

@@ -169,6 +169,24 @@ describe('the client', () => {
     );
   });
 
+  test('throws what such a function throws: the request was answered', async () => {
+    await withServer(
+      (res) => json(res, 202, {}),
+      async (server, client) => {
+        const mistake = new RangeError('of the program');
+        const onResponse = () => {
+          throw mistake;
+        };
+        const body = { to: '+5511999990000', text: 'hi' };
+        await assert.rejects(
+          client.messages.sendText({ instanceId: INSTANCE, body }, { onResponse }),
+          (error) => error === mistake,
+        );
+        assert.equal(server.seen.length, 1);
+      },
+    );
+  });
+
   test('reaches what no method covers through request, as JSON, as a form and unread', async () => {
     await withServer(ok, async ({ seen }, client) => {
       assert.deepEqual(
