@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { runInNewContext } from 'node:vm';
 import { verifyWebhook, WebhookVerificationError } from '@posthorn/sdk/index.ts';
 import { Webhook } from 'standardwebhooks';
 
@@ -40,6 +41,13 @@ describe('a webhook', () => {
     );
     assert.deepEqual(await verifyWebhook(new TextEncoder().encode(PAYLOAD), upper, SECRET), EVENT);
     assert.deepEqual(await verifyWebhook(PAYLOAD, headers, SECRET.replace('whsec_', '')), EVENT);
+  });
+
+  test('passes as bytes of another realm, which are no instance of the classes of this one', async () => {
+    const bytes: Uint8Array = runInNewContext('(bytes) => new Uint8Array(bytes)')([...Buffer.from(PAYLOAD)]);
+    assert.equal(bytes instanceof Uint8Array, false);
+    for (const payload of [bytes, bytes.buffer as ArrayBuffer])
+      assert.deepEqual(await verifyWebhook(payload, headersOf(), SECRET), EVENT);
   });
 
   test('passes while its secret is being replaced, on either side', async () => {
