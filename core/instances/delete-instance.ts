@@ -4,6 +4,7 @@ import type { Bus } from '../platform/broker/bus.ts';
 import { type NotificationWaits, waitUntilFound } from '../platform/broker/notification-waits.ts';
 import type { Db } from '../platform/database/db.ts';
 import type { Orm } from '../platform/database/orm.ts';
+import { webhookNotification } from '../webhooks/notifications.ts';
 import { removeDeviceState } from './device-state.ts';
 import { loadInstance } from './find-instance.ts';
 
@@ -20,7 +21,10 @@ export async function deleteInstance(
 ): Promise<void> {
   const { id } = await loadInstance(reachOf(deps.orm, input.principal), input.instanceId);
   await logOut(deps, id, input.signal);
-  await deps.db.transaction(async (client) => {
+  const { webhookIds } = await deps.db.transaction(async (client) => {
+    const webhooks = await client.query<{ id: number }>('SELECT id FROM webhooks WHERE instance_id = $1', [
+      id,
+    ]);
     // First the row itself: an accept that holds its lock ends before, and none begins after, so the
     // statements below see every row there will ever be.
     await client.query('DELETE FROM instances WHERE id = $1', [id]);
@@ -33,8 +37,11 @@ export async function deleteInstance(
     await client.query('DELETE FROM lids WHERE instance_id = $1', [id]);
     await client.query('DELETE FROM network_inbox WHERE instance_id = $1', [id]);
     await client.query('DELETE FROM session_keys WHERE instance_id = $1', [id]);
+    return { webhookIds: webhooks.rows.map((webhook) => webhook.id) };
   });
   deps.bus.notify('instance', id);
+  // Workers send nothing more of the deliveries that they hold for them.
+  for (const webhookId of webhookIds) deps.bus.notify('deliveries', webhookNotification(webhookId));
 }
 
 async function logOut(

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startTestMessaging, type TestMessaging } from '../support/messaging.ts';
 import { waitFor } from '../support/process.ts';
-import { seedCompany } from '../support/seed.ts';
+import { seedCompany, seedInstance } from '../support/seed.ts';
 import { emitEvents, logsOf, pendingOf, seedWebhook, startDispatcher, startReceiver } from './support.ts';
 
 let messaging: TestMessaging;
@@ -55,6 +55,30 @@ test('what is held for an endpoint goes back when it answers 410 or is disabled,
     assert.equal(new Set(ids).size, WARM_UP + BACKLOG, how);
     assert.equal(ids.length, WARM_UP + BACKLOG, `${how}: each once`);
   }
+});
+
+test('what is held for the webhook of an instance is not sent once the instance is deleted', async (t) => {
+  const { parts } = messaging;
+  const dispatcher = await startDispatcher(parts);
+  t.after(dispatcher.close);
+  const { companyId, apiKey } = await seedCompany(parts.db);
+  const instanceId = await seedInstance(parts.db, companyId);
+  const ready = Promise.withResolvers<void>();
+  let answered: Promise<void> | null = null;
+  const receiver = await startReceiver((_req, res) => void Promise.resolve(answered).then(() => res.end()));
+  t.after(receiver.close);
+  const webhook = await seedWebhook(parts.db, companyId, receiver.url, { instanceId });
+  await emitEvents(parts, companyId, 100, { instanceId });
+  await waitFor(async () => (await pendingOf(parts.db, webhook.id)) === 0);
+  answered = ready.promise;
+  await emitEvents(parts, companyId, 400, { instanceId });
+  await waitFor(() => dispatcher.load().held > 2 * dispatcher.load().inFlight);
+  await messaging.call('DELETE', `/v1/instances/${instanceId}`, { key: apiKey });
+  await delay(500);
+  const begun = receiver.requests;
+  ready.resolve();
+  await waitFor(async () => dispatcher.load().held === 0 && (await pendingOf(parts.db, webhook.id)) === 0);
+  assert.equal(receiver.requests, begun);
 });
 
 test('retries beside a backlog that outlasts their lease are sent once each, and before its end', async (t) => {
