@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { type Answer, type HttpServer, json, refuse, startHttp } from '../sdk/http-server.ts';
 import { baseEnv, waitFor } from '../support/process.ts';
 import { MSGCTL } from './msgctl.ts';
 import { type Cli, createCli } from './run-cli.ts';
+import { openCliTerminal } from './terminal-harness.ts';
 
 const INSTANCE = '6a2f41a3-c54c-4fce-9e0f-1d0a4e5a8a01';
 
@@ -95,6 +98,20 @@ describe('Ctrl-C', () => {
     const [[code]] = await ended;
     assert.equal(code, 130);
     assert.equal(server.seen.length, from);
+  });
+
+  test('and a kill end the question for a password', async (t) => {
+    const terminal = await openCliTerminal({ POSTHORN_URL: server.url });
+    t.after(terminal.close);
+    const pidFile = path.join(path.dirname(path.dirname(cli.config)), 'pid');
+    const login = `"${process.execPath}" "${MSGCTL}" login --email a@example.com`;
+    for (const how of ['Ctrl-C', 'kill'] as const) {
+      terminal.enter(`clear; sh -c 'echo $$ > ${pidFile}; exec ${login}'; echo "code=$?"`);
+      await terminal.shows(/^Password:/m);
+      if (how === 'Ctrl-C') terminal.press('C-c');
+      else process.kill(Number(readFileSync(pidFile, 'utf8')), 'SIGTERM');
+      await terminal.endsWith(130);
+    }
   });
 
   test('still deletes the webhook that a command made, and says so when that fails', async () => {
