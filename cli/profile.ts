@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { CommandError, UsageError } from './fault.ts';
@@ -73,27 +73,27 @@ export function openProfile(file: string, named?: string | undefined): Profile {
       return current();
     },
     names: () => [...new Set([DEFAULT, ...Object.keys(read(file).profiles ?? {})])],
-    choose: (name) => write(file, { ...read(file), current_profile: name }),
-    remove(name) {
-      const { current_profile, profiles, default_url, accounts } = read(file);
-      const { [name]: _, ...left } = profiles ?? {};
-      const kept = name === DEFAULT ? { accounts: {} } : { default_url, accounts };
-      write(file, { ...kept, profiles: left, ...(current_profile === name ? {} : { current_profile }) });
-    },
+    choose: (name) => change(file, (stored) => ({ ...stored, current_profile: name })),
+    remove: (name) =>
+      change(file, ({ current_profile, profiles, default_url, accounts }) => {
+        const { [name]: _, ...left } = profiles ?? {};
+        const kept = name === DEFAULT ? { accounts: {} } : { default_url, accounts };
+        return { ...kept, profiles: left, ...(current_profile === name ? {} : { current_profile }) };
+      }),
     defaultUrl() {
       const stored = read(file);
       const names = [current(), stored.current_profile ?? DEFAULT, DEFAULT];
       return names.map((name) => accountsOf(stored, name).default_url).find((url) => url !== undefined);
     },
     account: (url) => accountsOf(read(file)).accounts[url] ?? {},
-    update(url, change, { isDefault = false } = {}) {
-      const stored = read(file);
-      const own: Accounts = accountsOf(stored);
-      own.accounts[url] = { ...own.accounts[url], ...change };
-      if (isDefault) own.default_url = url;
-      const name = current();
-      write(file, name === DEFAULT ? stored : { ...stored, profiles: { ...stored.profiles, [name]: own } });
-    },
+    update: (url, account, { isDefault = false } = {}) =>
+      change(file, (stored) => {
+        const name = named ?? stored.current_profile ?? DEFAULT;
+        const own: Accounts = accountsOf(stored, name);
+        own.accounts[url] = { ...own.accounts[url], ...account };
+        if (isDefault) own.default_url = url;
+        return name === DEFAULT ? stored : { ...stored, profiles: { ...stored.profiles, [name]: own } };
+      }),
   };
 }
 
@@ -113,14 +113,44 @@ function read(file: string): ProfileFile {
   }
 }
 
-/** Through a second file, so that a reader never finds half of one; readable by its owner alone. CommandError where it cannot. */
-function write(file: string, stored: ProfileFile): void {
-  const draft = `${file}.${process.pid}`;
+/** Changes what is stored. CommandError where it cannot be written. */
+function change(file: string, next: (stored: ProfileFile) => ProfileFile): void {
   try {
     mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-    writeFileSync(draft, `${JSON.stringify(stored, null, 2)}\n`, { mode: 0o600 });
-    renameSync(draft, file);
+    locked(`${file}.lock`, () => write(file, next(read(file))));
   } catch (error) {
+    if (error instanceof CommandError) throw error;
     throw new CommandError(`cannot write ${file}: ${(error as Error).message}`);
   }
+}
+
+/** A change takes a moment. A lock that stays is of a msgctl that was killed in it. */
+const LOCK_MS = 5_000;
+const LOCK_PAUSE_MS = 10;
+
+/** One msgctl at a time: a second one would write the file without the change of the first, and its key would be lost. */
+function locked(lock: string, run: () => void): void {
+  const endsAtMs = performance.now() + LOCK_MS;
+  for (;;) {
+    try {
+      closeSync(openSync(lock, 'wx'));
+      break;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      if (performance.now() > endsAtMs) rmSync(lock, { force: true });
+      else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOCK_PAUSE_MS);
+    }
+  }
+  try {
+    run();
+  } finally {
+    rmSync(lock, { force: true });
+  }
+}
+
+/** Through a second file, so that a reader never finds half of one; readable by its owner alone. */
+function write(file: string, stored: ProfileFile): void {
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, `${JSON.stringify(stored, null, 2)}\n`, { mode: 0o600 });
+  renameSync(draft, file);
 }

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Answer, type HttpServer, json, refuse, startHttp } from '../sdk/http-server.ts';
+import { waitFor } from '../support/process.ts';
 import { type Cli, createCli } from './run-cli.ts';
 
 const PAGE = { data: [], total: 0, page: 1, limit: 50 };
@@ -300,7 +302,8 @@ describe('the profile', () => {
 
   test('that cannot be written costs no key that is shown once, and no instance', async () => {
     answerQuickRegister();
-    answers['POST /v1/instances'] = (res) => json(res, 201, { id: INSTANCE, name: 'sales', state: 'CREATED' });
+    answers['POST /v1/instances'] = (res) =>
+      json(res, 201, { id: INSTANCE, name: 'sales', state: 'CREATED' });
     symlinkSync('nowhere', dirname(cli.config));
     const registered = await cli.run(['quick-register', '--email', 'a@example.com']);
     assert.equal(registered.code, 1);
@@ -311,6 +314,34 @@ describe('the profile', () => {
     assert.equal(created.code, 0, created.stderr);
     assert.match(created.stdout, new RegExp(INSTANCE));
     assert.match(created.stderr, /cannot write .*; later commands need --instance/);
+  });
+
+  test('is changed by one msgctl at a time, so that none writes it without what another one has kept', async () => {
+    await quickRegister();
+    const lock = `${cli.config}.lock`;
+    writeFileSync(lock, '');
+    const before = readFileSync(cli.config, 'utf8');
+    const running = cli.start(['quick-register', '--email', 'b@example.com', '--profile', 'second']);
+    await waitFor(() => running.output().includes('svc_stored'));
+    await delay(500);
+    assert.equal(readFileSync(cli.config, 'utf8'), before, 'it waits');
+    const changed = JSON.parse(before);
+    changed.accounts[server.url].instance_id = INSTANCE;
+    writeFileSync(cli.config, JSON.stringify(changed));
+    rmSync(lock);
+    assert.equal((await running.ended).code, 0);
+    const { accounts, profiles } = JSON.parse(readFileSync(cli.config, 'utf8'));
+    assert.equal(accounts[server.url].instance_id, INSTANCE);
+    assert.equal(profiles.second.accounts[server.url].api_key, 'svc_stored');
+    assert.equal(existsSync(lock), false);
+  });
+
+  test('goes on after a msgctl that was killed while it changed it', async () => {
+    await quickRegister();
+    writeFileSync(`${cli.config}.lock`, '');
+    answers[`GET /v1/instances/${INSTANCE}`] = (res) => json(res, 200, { id: INSTANCE, name: 'sales' });
+    const { code } = await cli.run(['instances', 'use', INSTANCE]);
+    assert.deepEqual([code, stored().instance_id], [0, INSTANCE]);
   });
 
   test('is not made by commands that keep nothing', async () => {
