@@ -1,4 +1,5 @@
 import { AbortedError, ConnectionError, errorOfAnswer, PosthornError, TimeoutError } from './error.ts';
+import { withLeash } from './read-body.ts';
 import { fetchWithProgress, type UploadProgress } from './upload-progress.ts';
 import { createLeash, type Leash } from './wait.ts';
 
@@ -19,6 +20,8 @@ export type AnswerKind = 'json' | 'text' | 'none' | 'response' | 'stream';
 export interface AttemptOptions {
   /** Of the whole attempt, the answer's body included. */
   timeoutMs: number;
+  /** The longest wait for a piece of a body that is handed over unread. */
+  silenceMs: number;
   signal: AbortSignal | undefined;
   answer: AnswerKind;
   /** Lets the browser send and keep the session's cookies. */
@@ -58,7 +61,9 @@ export async function attempt(
     if (options.answer === 'response' || options.answer === 'stream') {
       isHeld = true;
       leash.rearm(null);
-      return { response, body: undefined, leash };
+      const isStream = options.answer === 'stream';
+      const held = isStream ? response : withLeash(response, leash, options.silenceMs);
+      return { response: held, body: undefined, leash };
     }
     const text = await response.text();
     return { response, body: readBody(response, text, options.answer), leash };

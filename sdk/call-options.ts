@@ -7,7 +7,7 @@ export interface CallOptions {
    * reason as its cause and carries the key.
    */
   signal?: AbortSignal | undefined;
-  /** Of one attempt, the answer's body included. */
+  /** How long one attempt may take, its answer's body included, and each piece of a body that is handed over unread. */
   timeoutMs?: number | undefined;
   /** Of all attempts together with the waits between them. */
   deadlineMs?: number | undefined;

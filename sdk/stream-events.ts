@@ -1,7 +1,8 @@
 import { type Attempted, badResponse } from './attempt.ts';
 import type { EventPattern } from './contract-types.ts';
-import { ConnectionError, type PosthornError, TimeoutError } from './error.ts';
+import type { PosthornError } from './error.ts';
 import type { EventsMatching, StreamedEvent } from './event-types.ts';
+import { readPiece } from './read-body.ts';
 import { isTransient, retryDelayMs } from './retry.ts';
 import { createSseParser, type SseFrame } from './sse-parser.ts';
 import type { Transport } from './transport.ts';
@@ -126,23 +127,9 @@ async function* chunksOf(
   const silenceMs = options.silenceMs ?? SILENCE_MS;
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   for (;;) {
-    let read: Awaited<ReturnType<typeof reader.read>>;
-    // Armed only while we wait: time that the consumer takes for an event is not silence.
-    leash.rearm(silenceMs);
-    try {
-      read = await reader.read();
-    } catch (cause) {
-      const isSilent = leash.timedOut();
-      throw new (isSilent ? TimeoutError : ConnectionError)({
-        code: isSilent ? 'TIMEOUT' : 'NETWORK',
-        status: 0,
-        message: isSilent ? `the stream was silent for ${silenceMs} ms` : 'the stream broke off',
-        cause,
-      });
-    }
-    leash.rearm(null);
-    if (read.done) return;
-    yield read.value;
+    const { done, value } = await readPiece({ leash, what: 'the stream', silenceMs }, reader);
+    if (done) return;
+    yield value;
   }
 }
 

@@ -32,7 +32,10 @@ export interface TransportOptions {
   session?: TokenSource | undefined;
   /** In place of the global fetch: a proxy, instrumentation. */
   fetch?: typeof globalThis.fetch | undefined;
-  /** Of one attempt. Default 30 s, above the 15 s that synchronous actions may take. */
+  /**
+   * How long one attempt may take, and each piece of a body that is handed over unread. Default 30 s, above the 15 s that
+   * synchronous actions may take.
+   */
   timeoutMs?: number | undefined;
   /** Of all attempts. Default three times `timeoutMs`. */
   deadlineMs?: number | undefined;
@@ -119,6 +122,7 @@ export function createTransport(settings: TransportOptions): Transport {
         log('debug', 'request', { headers: logger && redactHeaders(http.headers) });
         attempted = await attempt({ fetch }, http, {
           timeoutMs: Math.round(Math.min(timeoutMs, leftMs)),
+          silenceMs: timeoutMs,
           signal: options.signal,
           answer: request.answer,
           withCookies: request.withCookies,

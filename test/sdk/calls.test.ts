@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { describe, test } from 'node:test';
@@ -167,6 +168,39 @@ describe('a call', () => {
     };
     const client = createClient({ baseUrl: at.server.url, fetch: picky });
     assert.equal((await client.health.health()).status, 'ok');
+  });
+
+  test('whose body is read later lets go of the signal at its end, and breaks off when nothing comes', async () => {
+    await using at = await setUp((res, { url }) => {
+      res.writeHead(200, { 'content-type': 'image/png', 'set-cookie': 'a=1' });
+      if (url.endsWith('whole')) res.end('all of it');
+      else res.write('a piece');
+    });
+    const { signal } = new AbortController();
+    const download = (mediaId: string, timeoutMs = 30_000) =>
+      at.client.media.download({ instanceId: INSTANCE, mediaId }, { signal, timeoutMs });
+    const whole = await download('whole');
+    assert.equal(await whole.text(), 'all of it');
+    assert.deepEqual(whole.headers.getSetCookie(), ['a=1']);
+    await (await download('cancelled')).body?.cancel();
+    const silent = await download('silent', 300);
+    await assert.rejects(silent.text(), {
+      name: 'TimeoutError',
+      message: 'the answer was silent for 300 ms',
+    });
+    assert.equal(getEventListeners(signal, 'abort').length, 0);
+  });
+
+  test('whose body is read later ends with the reason of the caller who calls it off', async () => {
+    await using at = await setUp(
+      (res) => void res.writeHead(200, { 'content-type': 'image/png' }).write('x'),
+    );
+    const controller = new AbortController();
+    const { signal } = controller;
+    const answer = await at.client.media.download({ instanceId: INSTANCE, mediaId: 'm' }, { signal });
+    const reason = new Error('enough');
+    setTimeout(() => controller.abort(reason), 100);
+    await assert.rejects(answer.arrayBuffer(), (error) => error === reason);
   });
 
   test('is logged without secrets, bodies and what the path holds', async () => {
