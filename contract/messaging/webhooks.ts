@@ -129,7 +129,10 @@ export const deliveryLog = z
     webhook_id: integerId,
     event_id: z.string(),
     event_type: z.string(),
-    payload: z.string().meta({ description: 'The body as sent; empty once its 14 days are over' }),
+    payload: z.string().meta({
+      description:
+        'The body as sent; empty once its 14 days are over, and to agents when it is a pairing code',
+    }),
     payload_omitted: omitted('payload', 'GET /v1/events/{event_id} has the event'),
     status_code: z.int().meta({ description: '0 when there was no answer' }),
     response: z.string().meta({ description: 'At most 4 kB of the answer' }),

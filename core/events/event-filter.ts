@@ -1,10 +1,24 @@
 import { matchesPattern } from '@posthorn/contract/events.ts';
+import type { Principal } from '../access/principal.ts';
 
 /** Which events of a company a reader wants; nothing given means all of them. */
 export interface EventFilter {
   instanceId?: string | null;
   /** Event names and patterns: `*`, `message.*`, `*.received`. */
   types?: readonly string[] | null;
+  /** Types that are left out, whatever else is wanted. */
+  hidden?: readonly string[];
+}
+
+/** With it, whoever reads it pairs a phone of theirs, which agents may not (ACC-37). */
+const PAIRS: readonly string[] = ['instance.qr_updated'];
+
+/** The types that a caller gets no events of. */
+export function hiddenFrom({
+  role,
+  isSuperadmin,
+}: Pick<Principal, 'role' | 'isSuperadmin'>): readonly string[] {
+  return role === 'agent' && !isSuperadmin ? PAIRS : [];
 }
 
 /** The patterns as SQL LIKE takes them, or null when every type is desired. */
@@ -17,21 +31,21 @@ export function likePatterns(filter: EventFilter): string[] | null {
 /** Readers with equal keys get the same events, so that a batch is rendered once for all of them. */
 export function filterKey(filter: EventFilter): string {
   const types = likePatterns(filter) === null ? ['*'] : [...filter.types!].sort();
-  return `${filter.instanceId ?? '*'} ${types.join(' ')}`;
+  return `${filter.instanceId ?? '*'} ${types.join(' ')} ${filter.hidden?.join(' ') ?? ''}`;
 }
 
 /** The filter as a predicate; remembers the answer by type, of which there are a few dozen. */
 export function eventPredicate(
   filter: EventFilter,
 ): (event: { type: string; instanceId: string | null }) => boolean {
-  const { instanceId } = filter;
+  const { instanceId, hidden = [] } = filter;
   const patterns = likePatterns(filter) === null ? null : filter.types!;
-  if (!instanceId && !patterns) return () => true;
+  if (!instanceId && !patterns && hidden.length === 0) return () => true;
   const known = new Map<string, boolean>();
   const isDesired = (type: string) => {
     let answer = known.get(type);
     if (answer === undefined) {
-      answer = patterns?.some((pattern) => matchesPattern(pattern, type)) ?? true;
+      answer = !hidden.includes(type) && (patterns?.some((pattern) => matchesPattern(pattern, type)) ?? true);
       known.set(type, answer);
     }
     return answer;

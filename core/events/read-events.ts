@@ -70,6 +70,7 @@ export async function readEvents(
       types,
       scan,
       query.maxBytes,
+      query.hidden ?? [],
     ],
   });
   const horizon = rows[0]!.horizon;
@@ -123,6 +124,7 @@ export async function readEventsBefore(
       types,
       scan,
       query.maxBytes,
+      query.hidden ?? [],
     ],
   });
   const events: LoggedEvent[] = [];
@@ -135,15 +137,16 @@ export async function readEventsBefore(
   return { events, next: rows.length === scan ? last : null };
 }
 
-/** The JSON of one event; null for one that is unknown, foreign or past its retention. */
+/** The JSON of one event; null for one that is unknown, foreign, hidden or past its retention. */
 export async function readEvent(
   db: Sql,
-  query: { companyId: number; eventId: string },
+  query: { companyId: number; eventId: string; hidden: readonly string[] },
 ): Promise<string | null> {
   const { rows } = await db.query<{ body: string }>({
     name: 'event-read',
-    text: `SELECT ${eventBodySql('e')} AS body FROM events e WHERE event_id = $1 AND company_id = $2`,
-    values: [query.eventId, query.companyId],
+    text: `SELECT ${eventBodySql('e')} AS body FROM events e
+           WHERE event_id = $1 AND company_id = $2 AND type <> ALL ($3)`,
+    values: [query.eventId, query.companyId, query.hidden],
   });
   return rows[0]?.body ?? null;
 }
@@ -171,10 +174,13 @@ function toEvent(row: Row, cursor: Cursor): LoggedEvent {
   };
 }
 
-/** That an event is of an instance (parameter `at`) and of certain types (the one after it), where given. */
-function matches(at: number): string {
+/**
+ * That an event is of an instance (parameter `at`) and of certain types (the one after it), where given, and of none that is
+ * hidden (parameter `hidden`).
+ */
+function matches(at: number, hidden: number): string {
   return `($${at}::uuid IS NULL OR e.instance_id = $${at})
-    AND ($${at + 1}::text[] IS NULL OR e.type LIKE ANY ($${at + 1}))`;
+    AND ($${at + 1}::text[] IS NULL OR e.type LIKE ANY ($${at + 1})) AND e.type <> ALL ($${hidden}::text[])`;
 }
 
 /**
@@ -206,7 +212,7 @@ const READ_AFTER = `
 SELECT h.horizon, r.*
 FROM (SELECT event_horizon() AS horizon) h
 LEFT JOIN LATERAL (${pageSql({
-  shown: `e.tx < h.horizon AND ${matches(5)}`,
+  shown: `e.tx < h.horizon AND ${matches(5, 9)}`,
   from: `FROM events e
       WHERE e.company_id = $1 AND (e.tx, e.id) > ($2::bigint, $3::bigint) AND e.created_at >= $4
       ORDER BY e.tx, e.id
@@ -217,7 +223,7 @@ LEFT JOIN LATERAL (${pageSql({
 ) r ON true`;
 
 const READ_BEFORE = pageSql({
-  shown: matches(4),
+  shown: matches(4, 8),
   from: `FROM events e
       WHERE e.company_id = $1 AND (e.tx, e.id) < (least($2::bigint, event_horizon()), $3::bigint)
       ORDER BY e.tx DESC, e.id DESC

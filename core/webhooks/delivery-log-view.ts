@@ -1,5 +1,6 @@
 import type { DeliveryLog } from '@posthorn/contract/messaging/webhooks.ts';
 import type { Principal } from '../access/principal.ts';
+import { hiddenFrom } from '../events/event-filter.ts';
 import { fitsSql } from '../platform/database/paging.ts';
 import { addressFor, payloadBytesSql, payloadSql } from './report-scope.ts';
 
@@ -46,6 +47,7 @@ export function deliveryLogView(
   return {
     ...row,
     ...(fits ? {} : { payload_omitted: true as const }),
+    payload: hiddenFrom(principal).includes(row.event_type) ? '' : row.payload,
     webhook_url: addressFor(principal, row.webhook_url),
     created_at: row.created_at.toISOString(),
   };

@@ -3,7 +3,7 @@ import { requireInstance } from '@posthorn/core/access/instance-scope.ts';
 import type { Principal } from '@posthorn/core/access/principal.ts';
 import type { Cursor } from '@posthorn/core/events/cursor.ts';
 import type { EventFeed } from '@posthorn/core/events/event-feed.ts';
-import type { EventFilter } from '@posthorn/core/events/event-filter.ts';
+import { type EventFilter, hiddenFrom } from '@posthorn/core/events/event-filter.ts';
 import type { EventSink } from '@posthorn/core/events/event-sink.ts';
 import { cursorOf } from '@posthorn/core/events/list-events.ts';
 import type { Sql } from '@posthorn/core/platform/database/db.ts';
@@ -47,7 +47,11 @@ export async function resolveLiveQuery(
     companyId: principal.companyId,
     after: cursor === undefined ? await deps.feed.present(principal.companyId) : cursorOf(cursor, 'after'),
     isNew: cursor === undefined,
-    filter: { instanceId: query.instance_id?.toLowerCase() ?? null, types: query.types ?? null },
+    filter: {
+      instanceId: query.instance_id?.toLowerCase() ?? null,
+      types: query.types ?? null,
+      hidden: hiddenFrom(principal),
+    },
   };
 }
 

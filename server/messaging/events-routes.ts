@@ -1,5 +1,6 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { events } from '@posthorn/contract/messaging/events.ts';
+import { hiddenFrom } from '@posthorn/core/events/event-filter.ts';
 import { listEvents } from '@posthorn/core/events/list-events.ts';
 import { readEvent } from '@posthorn/core/events/read-events.ts';
 import type { Tickets } from '@posthorn/core/events/ticket.ts';
@@ -38,11 +39,14 @@ export function eventsRoutes(deps: EventsRoutesDeps): Handlers<typeof events> {
         companyId,
         instanceId: query.instance_id ?? null,
         types: query.types ?? null,
+        hidden: hiddenFrom(principal),
       });
       return { status: 200, body };
     },
     async get({ principal, params }) {
-      const body = await readEvent(deps.db, { companyId: principal.companyId, eventId: params.eventId });
+      const { companyId } = principal;
+      const hidden = hiddenFrom(principal);
+      const body = await readEvent(deps.db, { companyId, eventId: params.eventId, hidden });
       if (body === null) throw apiError('EVENT_NOT_FOUND');
       return { status: 200, body: JSON.parse(body) };
     },

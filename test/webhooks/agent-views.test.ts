@@ -44,7 +44,10 @@ interface Seeded extends SeededCompany {
 }
 
 /** A company with one failed delivery, and a key of the role. */
-async function seedDelivery(role: 'owner' | 'admin' | 'agent'): Promise<Seeded> {
+async function seedDelivery(
+  role: 'owner' | 'admin' | 'agent',
+  event: { type: string; data: object } = { type: 'message.sent', data: {} },
+): Promise<Seeded> {
   const { db } = messaging.parts;
   const company = await seedCompany(db, { role });
   const instanceId = await seedInstance(db, company.companyId);
@@ -52,8 +55,8 @@ async function seedDelivery(role: 'owner' | 'admin' | 'agent'): Promise<Seeded> 
   const eventId = newId();
   await db.query(
     `INSERT INTO events (tx, event_id, company_id, instance_id, type, data, created_at)
-     VALUES (event_tx(), $1, $2, $3, 'message.sent', '{}', now())`,
-    [eventId, company.companyId, instanceId],
+     VALUES (event_tx(), $1, $2, $3, $4, $5, now())`,
+    [eventId, company.companyId, instanceId, event.type, event.data],
   );
   const { rows } = await db.query<{ id: number }>(
     `INSERT INTO webhook_delivery_logs (company_id, webhook_id, webhook_url, instance_id, event_id, event_type,
@@ -90,6 +93,21 @@ for (const role of ['owner', 'admin', 'agent'] as const)
         );
         if (role === 'agent') assert.ok(!answer.text.includes('T0KEN'), `${path} with a ${name}`);
       }
+    }
+  });
+
+for (const role of ['admin', 'agent'] as const)
+  test(`${role}: the reports show ${role === 'agent' ? 'no code' : 'the code'} that pairs a phone`, async () => {
+    const data = { qr: 'a code to scan' };
+    const seeded = await seedDelivery(role, { type: 'instance.qr_updated', data });
+    const logs = ['/v1/event-deliveries', '/v1/webhooks/company-delivery-logs', '/v1/webhooks/delivery-logs'];
+    for (const path of logs) {
+      const { status, text } = await messaging.call('GET', `${path}?event_id=${seeded.eventId}`, {
+        key: seeded.apiKey,
+      });
+      assert.equal(status, 200, text);
+      assert.match(text, /instance\.qr_updated/);
+      assert.equal(text.includes(data.qr), role === 'admin', text);
     }
   });
 
