@@ -1,7 +1,7 @@
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { EVENTS_TICKET_LIFETIME_S } from '@posthorn/contract/limits.ts';
-import type { Principal } from '../access/principal.ts';
+import type { Principal, Role } from '../access/principal.ts';
 import { familyOf, SESSION_IS_VALID } from '../access/session-valid.ts';
 import type { Sql } from '../platform/database/db.ts';
 import type { Clock } from '../platform/process/clock.ts';
@@ -14,10 +14,10 @@ import type { Clock } from '../platform/process/clock.ts';
 export interface Tickets {
   issue(principal: Principal): Promise<{ ticket: string; expires_at: string }>;
   /**
-   * Gives the principal that the ticket was issued to, once. Throws TOKEN_INVALID (forged, or used before),
-   * TOKEN_EXPIRED (older than a minute, or than the JWT it was issued to) and, for what happened since it was
-   * issued, COMPANY_SUSPENDED, FORBIDDEN (company gone), PASSWORD_CHANGED and TOKEN_INVALID (session ended, key
-   * revoked, user gone); SERVICE_UNAVAILABLE when that can't be looked up.
+   * Gives the principal that the ticket was issued to, once, with the role that it has by now. Throws TOKEN_INVALID
+   * (forged, or used before), TOKEN_EXPIRED (older than a minute, or than the JWT it was issued to) and, for what happened
+   * since it was issued, COMPANY_SUSPENDED, FORBIDDEN (company gone), PASSWORD_CHANGED and TOKEN_INVALID (session ended,
+   * key revoked, user gone); SERVICE_UNAVAILABLE when that can't be looked up.
    */
   redeem(ticket: string): Promise<Principal>;
 }
@@ -83,7 +83,7 @@ export function createTickets(deps: {
       if (holder.password_at !== passwordAt) throw apiError('PASSWORD_CHANGED');
       if (holder.status !== 'active' && !principal.isSuperadmin) throw apiError('COMPANY_SUSPENDED');
       if (!holder.holds) throw apiError('TOKEN_INVALID');
-      return principal;
+      return { ...principal, role: holder.role };
     },
   };
 }
@@ -91,6 +91,8 @@ export function createTickets(deps: {
 interface Holder {
   status: string;
   there: boolean;
+  /** The user's role by now. */
+  role: Role;
   /** The key, or the session of the JWT, that asked for it is still good. */
   holds: boolean;
   first_use: boolean;
@@ -117,7 +119,7 @@ const REDEEM = `
 WITH spent AS (
   INSERT INTO spent_tickets (id, expires_at) VALUES ($5, $6) ON CONFLICT DO NOTHING RETURNING id
 )
-SELECT c.status, u.id IS NOT NULL AS there,
+SELECT c.status, u.id IS NOT NULL AS there, u.role,
        EXISTS (SELECT 1 FROM spent) AS first_use,
        CASE WHEN $3::int IS NULL THEN ${SESSION_IS_VALID} ELSE t.revoked_at IS NULL END AS holds,
        ${PASSWORD_AT} AS password_at

@@ -85,3 +85,15 @@ for (const [role, codes] of [
     );
     assert.equal((await get(`/v1/events/${code.eventId}`, headers)).status, codes.length === 0 ? 404 : 200);
   });
+
+test('a ticket opens a stream for the role that its holder has by then', async () => {
+  const company = await seedCompany(parts.db, { role: 'admin' });
+  const issued = await fetch(`${server.url}/v1/events/ticket`, { method: 'POST', headers: keyOf(company) });
+  const { ticket } = (await issued.json()) as { ticket: string };
+  await parts.db.query(`UPDATE users SET role = 'agent' WHERE id = $1`, [company.userId]);
+  const reader = await readSse(`${server.url}/v1/events/stream?ticket=${ticket}`, {});
+  await emit(company.companyId);
+  await waitFor(() => types(reader.frames).includes('message.delivered'));
+  reader.cut();
+  assert.deepEqual(types(reader.frames), ['message.sent', 'message.delivered']);
+});
