@@ -4,7 +4,7 @@ import { bodyOf } from '../endpoints/body-of.ts';
 import { callEndpoint } from '../endpoints/call-endpoint.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { ENDPOINTS } from '../endpoints/table.ts';
-import { UsageError } from '../fault.ts';
+import { CommandError, UsageError } from '../fault.ts';
 import { jsonText } from '../format.ts';
 import { didYouMean } from '../similar.ts';
 
@@ -78,8 +78,13 @@ function fits(pattern: string, path: string): boolean {
   );
 }
 
+/** A file is what somebody sent: on a terminal it might be read as commands to that. */
 async function pipe(response: Response, { out, signal }: Context): Promise<void> {
   if (!response.body) return;
+  if (out.columns !== null) {
+    await response.body.cancel();
+    throw new CommandError('the answer is a file: send it into one, as in > file');
+  }
   for await (const chunk of response.body) {
     if (signal.aborted) return;
     out.raw(chunk);

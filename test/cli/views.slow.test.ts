@@ -36,6 +36,22 @@ function frame(cursor: string, type: string, data: object): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what this is about
 const COLORS = /\u001b\[(?:\d+;)*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;\d+)*m/;
 
+test('msgctl api writes no file to a terminal, which might obey it', { timeout: 120_000 }, async (t) => {
+  const server = await startHttp((res) => {
+    res.writeHead(200, { 'content-type': 'text/plain' }).end('\u001b[2Jwritten by a stranger');
+  });
+  t.after(server.close);
+  const terminal = await openCliTerminal({ POSTHORN_URL: server.url, POSTHORN_API_KEY: 'svc_test' });
+  t.after(terminal.close);
+  const path = `/v1/instances/${INSTANCE}/media/${INSTANCE}`;
+  terminal.msgctl(`api GET ${path}`);
+  const screen = await terminal.endsWith(1);
+  assert.match(screen, /the answer is a file: send it into one, as in > file/);
+  assert.doesNotMatch(screen, /stranger/);
+  terminal.msgctl(`api GET ${path} > file; cat -v file`);
+  assert.match(await terminal.endsWith(0), /a stranger/);
+});
+
 describe('views of msgctl in a terminal', { timeout: 500_000 }, () => {
   let state: string;
   let instances: object[];
