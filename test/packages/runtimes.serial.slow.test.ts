@@ -45,6 +45,8 @@ const uploaded = await client.media.upload(
   { onUploadProgress: ({ sentBytes, totalBytes }) => seen.push(sentBytes / totalBytes) },
 );
 const fromPath = await client.media.upload({ instanceId, body: { file: path } });
+const stored = await client.media.download({ instanceId, mediaId: uploaded.media_id });
+const downloaded = new Uint8Array(await stored.arrayBuffer());
 
 const { PosthornError: Other } = createRequire(import.meta.url)('@posthorn/sdk');
 const refused = await client.instances
@@ -60,6 +62,7 @@ console.log(JSON.stringify({
   uploadedBytes: uploaded.file_size,
   progress: seen.at(-1),
   pathBytes: fromPath.file_size,
+  isDownloaded: downloaded.length === bytes.length && downloaded.every((byte, at) => byte === bytes[at]),
   refused: [refused.name, refused.code, refused.status, refused instanceof NotFoundError],
   isOfBothModules: refused instanceof PosthornError && refused instanceof Other && PosthornError !== Other,
   unreachable: [unreachable.code, unreachable instanceof PosthornError],
@@ -137,6 +140,7 @@ describe('the packed SDK and msgctl', { timeout: 500_000 }, () => {
         uploadedBytes: UPLOADED_BYTES,
         progress: 1,
         pathBytes: FILE.length,
+        isDownloaded: true,
         refused: ['NotFoundError', 'INSTANCE_NOT_FOUND', 404, true],
         isOfBothModules: true,
         unreachable: ['NETWORK', true],
