@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Bus } from '@posthorn/core/platform/broker/bus.ts';
 import { startTestMessaging, type TestMessaging } from '../support/messaging.ts';
 import { waitFor } from '../support/process.ts';
 import { seedCompany, seedInstance } from '../support/seed.ts';
@@ -57,7 +58,7 @@ test('what is held for an endpoint goes back when it answers 410 or is disabled,
   }
 });
 
-test('what is held for the webhook of an instance is not sent once the instance is deleted', async (t) => {
+test('deliveries held for the webhook of an instance are not sent once the instance is deleted', async (t) => {
   const { parts } = messaging;
   const dispatcher = await startDispatcher(parts);
   t.after(dispatcher.close);
@@ -78,6 +79,40 @@ test('what is held for the webhook of an instance is not sent once the instance 
   const begun = receiver.requests;
   ready.resolve();
   await waitFor(async () => dispatcher.load().held === 0 && (await pendingOf(parts.db, webhook.id)) === 0);
+  assert.equal(receiver.requests, begun);
+});
+
+test('deliveries held for a webhook that was disabled while the bus was away go back once it is there again', async (t) => {
+  const { parts } = messaging;
+  let reset = (_up: boolean) => {};
+  const bus: Bus = {
+    ...parts.bus,
+    on: () => undefined,
+    onReset(listener) {
+      reset = listener;
+    },
+  };
+  const dispatcher = await startDispatcher(parts, { bus });
+  t.after(dispatcher.close);
+  const { companyId, apiKey } = await seedCompany(parts.db);
+  const ready = Promise.withResolvers<void>();
+  let answered: Promise<void> | null = null;
+  const receiver = await startReceiver((_req, res) => void Promise.resolve(answered).then(() => res.end()));
+  t.after(receiver.close);
+  const webhook = await seedWebhook(parts.db, companyId, receiver.url);
+  await emitEvents(parts, companyId, 100);
+  await waitFor(async () => (await pendingOf(parts.db, webhook.id)) === 0);
+  answered = ready.promise;
+  await emitEvents(parts, companyId, 400);
+  await waitFor(() => dispatcher.load().held > 2 * dispatcher.load().inFlight);
+  const body = { enabled: false };
+  await messaging.call('PATCH', `/v1/webhooks/${webhook.id}`, { key: apiKey, body });
+  reset(false);
+  reset(true);
+  await delay(500);
+  const begun = receiver.requests;
+  ready.resolve();
+  await waitFor(() => dispatcher.load().held === 0);
   assert.equal(receiver.requests, begun);
 });
 

@@ -108,7 +108,7 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
       deps.pulse?.onAlive(() => onAlive(context));
       await finder.prepare();
       deps.bus.on('deliveries', (notification) => onNotification(context, notification));
-      deps.bus.onReset((up) => (up ? onNotification(context) : undefined));
+      deps.bus.onReset((up) => (up ? onMissed(context) : undefined));
       attempts.start();
       finder.start();
     },
@@ -175,6 +175,13 @@ function onNotification(context: DispatcherContext, notification?: string): void
   else if (company !== null) onCompany(context, company);
   else if (notification === RETRIES_NOTIFICATION) context.finder.onRetries();
   else context.finder.onNew();
+}
+
+/** Nobody knows what was changed while the bus was away: whatever waits here is claimed again if it still may be. */
+function onMissed(context: DispatcherContext): void {
+  for (const webhookId of context.endpoints.all.keys()) forgetConfig(context, webhookId);
+  context.finder.onNew();
+  context.finder.onRetries();
 }
 
 /**
