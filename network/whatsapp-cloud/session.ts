@@ -6,6 +6,7 @@ import {
   type SessionSink,
 } from '@posthorn/core/network/driver.ts';
 import { GraphRefused } from '@posthorn/core/network/graph-api.ts';
+import { z } from 'zod/v4';
 import { ACTIONS, markRead } from './actions.ts';
 import { credentialsShape } from './credentials.ts';
 import { startHandOver } from './hand-over.ts';
@@ -55,7 +56,7 @@ export function openSession(deps: CloudDeps, request: OpenRequest, sink: Session
       throw new SendRefused('unsupported_call');
     },
     async logout() {
-      await subscribe(session, '').catch((err) => deps.log.debug({ err }, 'ending the subscription failed'));
+      await unsubscribe(session).catch((err) => deps.log.debug({ err }, 'ending the subscription failed'));
       end(session, 'logged_out');
     },
     async close() {
@@ -80,8 +81,10 @@ async function begin(session: CloudContext): Promise<void> {
   const { phone_number_id: numberId, business_account_id: businessId } = credentials;
   const url = deps.callbackUrl(request.instanceId);
   try {
-    await ask(session, { method: 'GET', path: `/${numberId}?fields=verified_name,quality_rating` });
-    await ask(session, { method: 'POST', path: `/${businessId}/subscribed_apps`, body: {} });
+    const { whatsapp_business_account: ofAccount } = await readWebhooks(session);
+    // Where the account has an address the app is subscribed already, and subscribing it again would remove that address.
+    if (!ofAccount)
+      await ask(session, { method: 'POST', path: `/${businessId}/subscribed_apps`, body: {} });
     await subscribe(session, url);
   } catch (err) {
     if (err instanceof GraphRefused && verdictOf(err.code).does === 'end')
@@ -102,6 +105,26 @@ async function begin(session: CloudContext): Promise<void> {
       onTold: (told) => note(session, told),
     });
   }
+}
+
+const address = z.string().optional().catch(undefined);
+const configured = z.looseObject({
+  webhook_configuration: z
+    .looseObject({ phone_number: address, whatsapp_business_account: address })
+    .catch({ phone_number: undefined, whatsapp_business_account: undefined }),
+});
+
+/** Where the network posts what is for the number, and what is for others of its business account. */
+async function readWebhooks(session: CloudContext) {
+  const path = `/${session.credentials.phone_number_id}?fields=webhook_configuration`;
+  return configured.parse(await ask(session, { method: 'GET', path })).webhook_configuration;
+}
+
+/** Leaves a number alone that another instance has taken over meanwhile: the network posts there. */
+async function unsubscribe(session: CloudContext): Promise<void> {
+  const { deps, request } = session;
+  const { phone_number: current } = await readWebhooks(session);
+  if (current === deps.callbackUrl(request.instanceId)) await subscribe(session, '');
 }
 
 /** By number, so that several of one business account do not get each other's; an empty address ends it. */

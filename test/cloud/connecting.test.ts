@@ -91,6 +91,26 @@ describe('PUT /v1/instances/{id}/credentials', () => {
     await cloud.state(id, 'DISCONNECTED');
     await waitFor(async () => number.webhook === null);
   });
+
+  it('leaves a number alone that another instance has taken over, when the former one is deleted', async () => {
+    const former = await cloud.connect();
+    const present = { id: await cloud.create(), number: former.number };
+    assert.equal((await cloud.give(present.id, former.number)).status, 200);
+    await cloud.state(present.id, 'CONNECTED');
+    assert.equal((await cloud.call(former.id, 'DELETE', '')).status, 204);
+    assert.match(present.number.webhook?.url ?? '', new RegExp(present.id));
+    await cloud.greet(present, '5531900000009');
+  });
+
+  it('leaves the address alone that the app has set for the whole business account', async () => {
+    const number = cloud.graph.addNumber({ phone: '5511900000003' });
+    const { accountWebhooks } = cloud.graph.world;
+    accountWebhooks.set(number.businessId, 'https://crm.example/webhook');
+    const id = await cloud.create();
+    assert.equal((await cloud.give(id, number)).status, 200);
+    await cloud.state(id, 'CONNECTED');
+    assert.equal(accountWebhooks.get(number.businessId), 'https://crm.example/webhook');
+  });
 });
 
 describe('PUT /v1/instances/{id}/credentials, while Meta takes its time', () => {

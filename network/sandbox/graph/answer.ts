@@ -53,7 +53,11 @@ export function callerOf(world: GraphWorld, authorization: string | undefined): 
   return number;
 }
 
-export function readNumber(number: OfficialNumber, query: URLSearchParams): Body {
+export function readNumber(
+  { accountWebhooks }: GraphWorld,
+  number: OfficialNumber,
+  query: URLSearchParams,
+): Body {
   const proof = query.get('appsecret_proof');
   if (proof !== null && proof !== createHmac('sha256', number.appSecret).update(number.token).digest('hex'))
     throw new GraphError(100, 'Invalid appsecret_proof provided in the API argument');
@@ -62,7 +66,20 @@ export function readNumber(number: OfficialNumber, query: URLSearchParams): Body
     display_phone_number: `+${number.phone}`,
     verified_name: number.name,
     quality_rating: 'GREEN',
+    // An address that is not set is not shown.
+    webhook_configuration: {
+      phone_number: number.webhook?.url,
+      whatsapp_business_account: accountWebhooks.get(number.businessId),
+    },
   };
+}
+
+/** Subscribes the app to a business account. Without an address in the body, the account's own one is removed. */
+export function subscribeApp({ accountWebhooks }: GraphWorld, businessId: string, body: Body): Body {
+  const { override_callback_uri: url } = body;
+  if (typeof url === 'string') accountWebhooks.set(businessId, url);
+  else accountWebhooks.delete(businessId);
+  return { success: true };
 }
 
 /** Sets where it posts, once the address has answered the challenge. */

@@ -85,6 +85,8 @@ export interface PlacedFault {
 
 export interface GraphWorld {
   numbers: Map<string, OfficialNumber>;
+  /** Where the app has the numbers of a business account post that have no address of their own, by the account's id. */
+  accountWebhooks: Map<string, string>;
   people: Map<string, Person>;
   messages: Map<string, GraphMessage>;
   media: Map<string, StoredMedia>;
@@ -107,6 +109,7 @@ export interface GraphWorld {
 export function newWorld(): GraphWorld {
   return {
     numbers: new Map(),
+    accountWebhooks: new Map(),
     people: new Map(),
     messages: new Map(),
     media: new Map(),

@@ -12,6 +12,7 @@ import {
   locateMedia,
   readNumber,
   storeMedia,
+  subscribeApp,
   takeMessage,
 } from './answer.ts';
 import { type GraphWorld, newWorld, type OfficialNumber, personOf } from './model.ts';
@@ -120,7 +121,7 @@ async function answerTo(
   if (version === 'media') return bytesOf(deps, id);
   const { method } = request;
   if (id === number.businessId) {
-    if (edge === 'subscribed_apps') return { success: true };
+    if (edge === 'subscribed_apps') return subscribeApp(world, id, parsed(body));
     if (edge === 'message_templates')
       return answerTemplates(deps, number, {
         ...{ method: method ?? '', query: searchParams },
@@ -134,7 +135,7 @@ async function answerTo(
     throw new GraphError(100, `Unsupported request. Object with ID '${id}' does not exist`);
   }
   if (edge === undefined)
-    return method === 'GET' ? readNumber(number, searchParams) : configureNumber(number, parsed(body));
+    return method === 'GET' ? readNumber(world, number, searchParams) : configureNumber(number, parsed(body));
   if (edge === 'messages') return takeMessage(deps, number, parsed(body));
   if (edge === 'media') {
     const { bytes, mimeType } = readMultipart(request.headers['content-type'] ?? '', body);
