@@ -25,6 +25,8 @@ export interface InstanceTransition {
   /** Stable snake_case, e.g. `connection_lost`; reaches users in the connection's `moves` and in events. */
   reason: string | null;
   fields?: TransitionFields;
+  /** The sealed credentials that `fields` forget. Others, which a user gave meanwhile, stay with what belongs to them. */
+  forgets?: Buffer | null;
 }
 
 /** `gone`: the instance was deleted. `refused`: the table of transitions does not have it. */
@@ -52,23 +54,28 @@ interface Row {
   phone: string | null;
   jid: string | null;
   is_paired: boolean;
+  /** Whether it has the credentials that are to be forgotten. */
+  has_former: boolean;
 }
 
 async function write(
   { client, now, tell }: Recording,
   transition: InstanceTransition,
 ): Promise<TransitionOutcome> {
-  const { instanceId, to, reason, fields } = transition;
+  const { instanceId, to, reason, forgets } = transition;
   const found = await client.query<Row>(
-    `SELECT company_id, state, phone, jid, credentials IS NOT NULL AS is_paired
+    `SELECT company_id, state, phone, jid, credentials IS NOT NULL AS is_paired,
+       credentials IS NOT DISTINCT FROM $2::bytea AS has_former
      FROM instances WHERE id = $1 FOR NO KEY UPDATE`,
-    [instanceId],
+    [instanceId, forgets ?? null],
   );
   const row = found.rows[0];
   if (!row) return 'gone';
   const changes = row.state !== to;
   if (changes && !mayTransition(row.state, to)) return 'refused';
 
+  const fields =
+    forgets === undefined || row.has_former ? transition.fields : withoutPairing(transition.fields);
   const columns: Record<string, unknown> = {
     ...(changes ? columnsOf(to, now) : {}),
     ...fields,
@@ -100,6 +107,11 @@ async function write(
   const subject = { companyId: row.company_id, instanceId };
   await tell(eventsOf(row, transition).map((type) => buildEvent(subject, { type, data, now })));
   return 'moved';
+}
+
+function withoutPairing(fields: TransitionFields = {}): TransitionFields {
+  const { credentials: _, phone: __, jid: ___, push_name: ____, ...others } = fields;
+  return others;
 }
 
 /** The columns that a transition changes by itself. */

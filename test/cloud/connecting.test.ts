@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type CloudSending, startCloudSending } from '../support/cloud/cloud-sending.ts';
 import { waitFor } from '../support/process.ts';
 
@@ -90,6 +91,26 @@ describe('PUT /v1/instances/{id}/credentials', () => {
     assert.equal((await cloud.call(id, 'POST', '/logout')).status, 202);
     await cloud.state(id, 'DISCONNECTED');
     await waitFor(async () => number.webhook === null);
+  });
+
+  it('keeps what is asked while a logout goes on: credentials that are given, and a connect', async () => {
+    const [given, connected] = [await cloud.connect(), await cloud.connect()];
+    const { world } = cloud.graph;
+    world.answerDelayMs = 2_000;
+    for (const { id } of [given, connected])
+      assert.equal((await cloud.call(id, 'POST', '/logout')).status, 202);
+    // The workers are asking Meta to end the subscriptions by now.
+    await delay(300);
+    world.answerDelayMs = 0;
+    assert.equal((await cloud.give(given.id, given.number)).status, 200);
+    assert.equal((await cloud.call(connected.id, 'POST', '/connect')).status, 202);
+    await waitFor(async () => (await cloud.events(given.id, 'instance.logged_out')).length === 1);
+    const up = await cloud.state(given.id, 'CONNECTED');
+    assert.equal(up.phone, given.number.phone);
+    await cloud.greet(given, '5531900000008');
+    await waitFor(async () =>
+      /PUT \/v1\/instances/.test((await cloud.state(connected.id, 'DISCONNECTED')).last_error),
+    );
   });
 
   it('leaves a number alone that another instance has taken over, when the former one is deleted', async () => {

@@ -153,10 +153,18 @@ test('the end of a pairing is told as long as something of it is left', () => {
     fields: { credentials: null, phone: null, jid: null, push_name: null, wanted: 'logged_out' },
   };
   const credentials = Buffer.from('sealed');
-  assert.deepEqual(planForgetting({ state: 'CONNECTED', credentials }), told);
-  assert.deepEqual(planForgetting({ state: 'DISCONNECTED', credentials }), told);
-  assert.deepEqual(planForgetting({ state: 'PAIRING', credentials: null }), told);
-  assert.equal(planForgetting({ state: 'DISCONNECTED', credentials: null }), null);
+  const byNetwork = { isAsked: false };
+  assert.deepEqual(planForgetting({ state: 'CONNECTED', credentials }, byNetwork), told);
+  assert.deepEqual(planForgetting({ state: 'DISCONNECTED', credentials }, byNetwork), told);
+  assert.deepEqual(planForgetting({ state: 'PAIRING', credentials: null }, byNetwork), told);
+  assert.equal(planForgetting({ state: 'DISCONNECTED', credentials: null }, byNetwork), null);
+  // A request made since the logout was asked for stays.
+  const { wanted: _, ...fields } = told.fields;
+  assert.deepEqual(planForgetting({ state: 'CONNECTED', credentials }, { isAsked: true }), {
+    ...told,
+    fields,
+    forgets: credentials,
+  });
 });
 
 test('tries come less and less often, up to every 30 s', () => {

@@ -20,11 +20,11 @@ export function inboxOf({ deps, row, lease, lookers }: SessionContext): NetworkI
   return { ...createInbox(deps.db, { instanceId: row.id, lease }), onArrival };
 }
 
-/** Removes the data of an ended pairing and notifies users once. */
-export async function forgetPairing(held: SessionContext): Promise<void> {
+/** Removes the data of an ended pairing and notifies users once. `isAsked`: a user ended it, and not the network. */
+export async function forgetPairing(held: SessionContext, by: { isAsked: boolean }): Promise<void> {
   await endPairing(held.deps.db, { id: held.row.id, lease: held.lease });
   await keysOf(held).clear();
-  const transition = planForgetting(held.row);
+  const transition = planForgetting(held.row, by);
   if (!transition) return;
   await record(held, transition);
   held.row = { ...held.row, credentials: null };

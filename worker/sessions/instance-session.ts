@@ -256,7 +256,7 @@ async function onDisconnected(
   if (error && isErrorTold(reason, held.row.state)) await showError(held, error);
   if (grace === 'starts') held.graceTimer.start(GRACE_MS);
   if (grace === 'ends') held.graceTimer.stop();
-  if (forgetsPairing) await forgetPairing(held);
+  if (forgetsPairing) await forgetPairing(held, { isAsked: false });
   if (transition) await record(held, transition);
   if (retry !== undefined) retryLater(held, retry === 'back_off' ? undefined : retry);
 }
@@ -284,7 +284,7 @@ async function logOut(held: SessionContext): Promise<void> {
   await leaving?.logout().catch((err) => held.log.debug({ err }, 'logging out at the network failed'));
   await leaving?.close();
   held.isLoggedOut = true;
-  await forgetPairing(held);
+  await forgetPairing(held, { isAsked: true });
   held.isLoggedOut = false;
 }
 

@@ -18,6 +18,7 @@ export interface PlannedTransition {
   to: SessionRow['state'];
   reason: string | null;
   fields: TransitionFields;
+  forgets?: Buffer | null;
 }
 
 /** How to bring an instance to its row's desired state. */
@@ -145,15 +146,19 @@ export function startsAnew(reason: DisconnectReason, connectedAt: Date | null, n
   return reason !== 'failed' || now.getTime() - connectedAt.getTime() >= STEADY_MS;
 }
 
-/** The transition that reports the end of a pairing; null if there is nothing left to report. */
-export function planForgetting(row: Pick<SessionRow, 'credentials' | 'state'>): PlannedTransition | null {
+/**
+ * The transition that reports the end of a pairing; null if there is nothing left to report. `isAsked`: a user asked for it, and may
+ * have asked for something else or given other credentials while it went on. That stays.
+ */
+export function planForgetting(
+  row: Pick<SessionRow, 'credentials' | 'state'>,
+  { isAsked }: { isAsked: boolean },
+): PlannedTransition | null {
   if (row.credentials === null && row.state === 'DISCONNECTED') return null;
   const pairing = { credentials: null, phone: null, jid: null, push_name: null };
-  return {
-    to: 'DISCONNECTED',
-    reason: 'logged_out',
-    fields: { ...pairing, wanted: 'logged_out' },
-  };
+  const ended = { to: 'DISCONNECTED', reason: 'logged_out' } as const;
+  if (isAsked) return { ...ended, fields: pairing, forgets: row.credentials };
+  return { ...ended, fields: { ...pairing, wanted: 'logged_out' } };
 }
 
 /** The wait before the next try, after `failures` failures in a row. */
