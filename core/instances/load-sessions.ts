@@ -27,6 +27,8 @@ export interface SessionRow {
   proxy: Buffer | null;
   /** The reason that users see for a session that is not connected. */
   lastError: string | null;
+  /** What the network has limited, as users see it. */
+  restriction: string | null;
   /** A phone for which a pairing code was asked and not answered yet. */
   codePhone: string | null;
 }
@@ -38,7 +40,7 @@ export async function loadSessionRows(
 ): Promise<SessionRow[]> {
   const one = 'instanceId' in where;
   const found = await sql.query<Row>(
-    `SELECT i.id, i.company_id, i.driver, i.proxy, i.last_error, i.shard, i.placed, i.epoch_offset, i.state, i.wanted, ${holdSql('c')} AS hold,
+    `SELECT i.id, i.company_id, i.driver, i.proxy, i.last_error, i.restriction, i.shard, i.placed, i.epoch_offset, i.state, i.wanted, ${holdSql('c')} AS hold,
             i.generation, i.settings, i.credentials,
             CASE WHEN p.code IS NULL AND p.code_error IS NULL THEN p.code_phone END AS code_phone
      FROM instances i JOIN companies c ON c.id = i.company_id
@@ -52,6 +54,7 @@ export async function loadSessionRows(
     driver: row.driver,
     proxy: row.proxy,
     lastError: row.last_error,
+    restriction: row.restriction,
     shard: row.shard,
     placed: row.placed,
     epochOffset: row.epoch_offset,
@@ -71,6 +74,7 @@ interface Row {
   driver: string;
   proxy: Buffer | null;
   last_error: string | null;
+  restriction: string | null;
   shard: number;
   placed: number | null;
   epoch_offset: number;

@@ -64,6 +64,8 @@ export interface OpenRequest {
   keys: SessionKeys;
   /** The way out, `http://` or `socks5://` with its credentials; null: directly. */
   proxy: string | null;
+  /** The restriction that an earlier session told and users still see. */
+  restriction?: string | null;
   /** What the network posted to this installation for the instance; absent where nothing takes it. */
   inbox?: NetworkInbox;
 }

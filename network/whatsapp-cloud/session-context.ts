@@ -38,8 +38,8 @@ export interface CloudContext {
   credentials: Credentials;
   phase: 'opening' | 'live' | 'ended';
   handOver: HandOver | null;
-  /** The restriction that was told last. */
-  restriction: string | null;
+  /** The restriction that this session told last; undefined: none yet, and users see that of an earlier one. */
+  restriction: string | null | undefined;
   /** Failures in a row, by the chat or the account that is held, and until when the last one holds it. */
   failures: Map<string, { count: number; untilMs: number }>;
   /** The last message received in each chat: typing needs one. */
@@ -57,7 +57,7 @@ export function createContext(
   credentials: Credentials,
 ): CloudContext {
   return {
-    ...{ deps, request, sink, credentials, phase: 'opening', handOver: null, restriction: null },
+    ...{ deps, request, sink, credentials, phase: 'opening', handOver: null, restriction: undefined },
     failures: new Map(),
     lastReceived: createRecent(10_000),
     assigned: createRecent(10_000),

@@ -83,8 +83,7 @@ async function begin(session: CloudContext): Promise<void> {
   try {
     const { whatsapp_business_account: ofAccount } = await readWebhooks(session);
     // Where the account has an address the app is subscribed already, and subscribing it again would remove that address.
-    if (!ofAccount)
-      await ask(session, { method: 'POST', path: `/${businessId}/subscribed_apps`, body: {} });
+    if (!ofAccount) await ask(session, { method: 'POST', path: `/${businessId}/subscribed_apps`, body: {} });
     await subscribe(session, url);
   } catch (err) {
     if (err instanceof GraphRefused && verdictOf(err.code).does === 'end')
@@ -143,7 +142,7 @@ function note(session: CloudContext, told: Told): void {
   if (told.kind !== 'receipt') return;
   if (told.code !== undefined) heed(session, told.code);
   // It is delivered again. Quality has news of its own.
-  else if (session.restriction !== 'quality_low') restrict(session, null);
+  else if ((session.restriction ?? session.request.restriction) !== 'quality_low') restrict(session, null);
 }
 
 function accessOf({ deps, credentials }: CloudContext) {

@@ -147,3 +147,28 @@ describe('limits and errors of the Cloud API', () => {
     for (const [person, ids] of expected) assert.deepEqual(namesOf(person), ids);
   });
 });
+
+describe('a restriction of the account, over the end of the worker that told it', () => {
+  it('is lifted by the next delivery, but low quality by its own news alone', async (t) => {
+    const cloud = await startCloudSending();
+    t.after(() => cloud.close());
+    const [unpaid, flagged] = [await cloud.connect(), await cloud.connect()];
+    const restrictionOf = async ({ id }: CloudInstance) => (await cloud.call(id, 'GET', '')).body.restriction;
+    for (const one of [unpaid, flagged]) await cloud.greet(one, ALICE);
+    const words = { to: ALICE, text: 'Hello' };
+    cloud.graph.fault({ kind: 'fail', code: 131042 });
+    await cloud.send(unpaid, '/messages/text', words);
+    await waitFor(async () => (await restrictionOf(unpaid)) === 'payment_required');
+    cloud.graph.post(flagged.number, 'phone_number_quality_update', { event: 'FLAGGED' });
+    await waitFor(async () => (await restrictionOf(flagged)) === 'quality_low');
+
+    await cloud.worker.stop();
+    await cloud.startWorker();
+    for (const one of [unpaid, flagged])
+      await cloud.reaches(one, await cloud.send(one, '/messages/text', words), 'delivered');
+    await waitFor(async () => (await restrictionOf(unpaid)) === null);
+    assert.equal(await restrictionOf(flagged), 'quality_low');
+    cloud.graph.post(flagged.number, 'phone_number_quality_update', { event: 'UNFLAGGED' });
+    await waitFor(async () => (await restrictionOf(flagged)) === null);
+  });
+});

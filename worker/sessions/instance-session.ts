@@ -170,6 +170,7 @@ async function open(held: SessionContext): Promise<void> {
         credentials,
         keys: keysOf(held),
         proxy: row.proxy && deps.cipher.open<string>(row.proxy),
+        restriction: row.restriction,
         inbox: inboxOf(held),
       },
       createSink(held, held.opening),

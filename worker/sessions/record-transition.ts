@@ -8,10 +8,13 @@ export async function record(held: SessionContext, planned: PlannedTransition): 
   const outcome = await transitionInstance(deps, { instanceId: row.id, lease, ...planned });
   if (planned.to !== 'CONNECTED') held.watch.clear();
   if (outcome === 'moved') {
-    const { last_error: told } = planned.fields;
-    // Connecting clears the error.
+    const { last_error: told, restriction: limited } = planned.fields;
+    // Connecting clears the error, and whatever brings it up or down the restriction.
     const lastError = told === undefined ? (planned.to === 'CONNECTED' ? null : row.lastError) : told;
-    held.row = { ...held.row, state: planned.to, lastError };
+    const isCleared =
+      planned.to !== row.state && (planned.to === 'CONNECTED' || planned.to === 'DISCONNECTED');
+    const restriction = limited === undefined ? (isCleared ? null : row.restriction) : limited;
+    held.row = { ...held.row, state: planned.to, lastError, restriction };
   }
   return outcome;
 }
@@ -27,6 +30,6 @@ export async function showError(held: SessionContext, error: string): Promise<vo
 
 /** Records that the network restricts the account; the instance stays connected. */
 export async function onRestricted(held: SessionContext, restriction: string | null): Promise<void> {
-  if (held.row.state !== 'CONNECTED') return;
+  if (held.row.state !== 'CONNECTED' || held.row.restriction === restriction) return;
   await record(held, { to: 'CONNECTED', reason: null, fields: { restriction } });
 }
