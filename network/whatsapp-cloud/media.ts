@@ -83,7 +83,7 @@ function fieldOf(boundary: string, name: string, value: string): string {
 /** Where the network keeps media; no list of its hosts is published. */
 const MEDIA_HOST = 'lookaside.fbsbx.com';
 
-/** Opens received media. Throws SendRefused `media_expired` or `media_invalid`, or SendUnavailable. */
+/** Opens received media. Throws SendRefused `media_expired` or `media_invalid`, SendUnavailable, or GraphRefused. */
 export async function downloadMedia(access: MediaAccess, media: InboundMedia): Promise<Readable> {
   const { ref } = media;
   if (typeof ref !== 'string' || !/^[\w-]{1,200}$/.test(ref)) throw new SendRefused('media_invalid');
@@ -92,7 +92,7 @@ export async function downloadMedia(access: MediaAccess, media: InboundMedia): P
   const found = await askGraph(access.graph, { method: 'GET', path, token: access.token }).catch((cause) => {
     if (cause instanceof GraphUnreachable)
       throw new SendUnavailable('the network did not say where the media is', { cause });
-    throw new SendRefused('media_expired');
+    throw cause;
   });
   const url = new URL(located.parse(found).url);
   // Our token goes to no host that a message names.

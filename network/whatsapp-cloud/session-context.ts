@@ -1,6 +1,7 @@
 import {
   type BackOff,
   type DisconnectReason,
+  NotConnected,
   type OpenRequest,
   SendDeferred,
   SendRefused,
@@ -129,6 +130,20 @@ export function sendErrorOf(session: CloudContext, chat: string, cause: unknown)
   // Nothing is lost with credentials: it waits for new ones.
   if (verdict.does === 'end') return new SendDeferred(verdict.reason);
   return new SendDeferred(verdict.reason, backOffOf(session, chat, verdict));
+}
+
+/** The error of the port for received media that the network does not give. */
+export function downloadErrorOf(session: CloudContext, cause: unknown): unknown {
+  if (!(cause instanceof GraphRefused)) return cause;
+  const { does, reason } = verdictOf(cause.code);
+  if (reason === 'token_refused') {
+    heed(session, cause.code);
+    // It waits for the next token: the network keeps it for seven days.
+    return new NotConnected();
+  }
+  if (does === 'refuse') return new SendRefused('media_expired');
+  // Not the end of the session: a permission that media alone lack would end each one again.
+  return new SendUnavailable('the network does not give the media now', { cause });
 }
 
 function backOffOf({ failures, deps }: CloudContext, chat: string, verdict: Verdict): BackOff {

@@ -18,6 +18,7 @@ import {
   type CloudContext,
   type CloudDeps,
   createContext,
+  downloadErrorOf,
   end,
   heed,
   requireLive,
@@ -51,7 +52,10 @@ export function openSession(deps: CloudDeps, request: OpenRequest, sink: Session
       if (!answer) throw new SendRefused('unsupported_call');
       return (await answer(session, args as never)) as never;
     },
-    download: (media) => downloadMedia(accessOf(session), media),
+    download: (media) =>
+      downloadMedia(accessOf(session), media).catch((cause) => {
+        throw downloadErrorOf(session, cause);
+      }),
     requestPairingCode: async () => {
       throw new SendRefused('unsupported_call');
     },

@@ -242,6 +242,7 @@ export function locateMedia(deps: GraphDeps, number: OfficialNumber, mediaId: st
   const media = deps.world.media.get(mediaId);
   if (!media || media.numberId !== number.id)
     throw new GraphError(100, '(#100) Unsupported get request', 400);
+  if (number.perSecond === 0) throw new GraphError(130429, '(#130429) Rate limit hit');
   const key = randomUUID();
   deps.world.mediaUrls.set(key, { mediaId, untilMs: deps.now().getTime() + URL_LIVES_MS });
   return {

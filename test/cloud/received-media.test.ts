@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type CloudSending, startCloudSending } from '../support/cloud/cloud-sending.ts';
+import { waitFor } from '../support/process.ts';
+
+const FROM = '5531900000021';
+const FILE = Buffer.from('a document of some bytes');
+
+describe('media that people send to an official number', () => {
+  let cloud: CloudSending;
+  before(async () => {
+    cloud = await startCloudSending();
+  });
+  after(() => cloud?.close());
+
+  it('wait for the next access token when the present one has died, and are there then', async () => {
+    const instance = await cloud.connect();
+    const { id, number } = instance;
+    await cloud.greet(instance, FROM);
+    number.isTokenAlive = false;
+    cloud.graph.write(FROM, number, 'document', {
+      id: cloud.graph.addMedia(number, FILE, 'application/pdf'),
+    });
+    const down = await cloud.state(id, 'DISCONNECTED');
+    assert.match(down.last_error, /refuses the access token/);
+    assert.deepEqual(await cloud.events(id, 'document.received'), []);
+    number.isTokenAlive = true;
+    number.token = `${number.token}-new`;
+    assert.equal((await cloud.give(id, number)).status, 200);
+    const told = await waitFor(async () => (await cloud.events(id, 'document.received'))[0]);
+    assert.ok(told.data.media_id, JSON.stringify(told.data));
+  });
+
+  it('wait for a limit of the network to be over', async () => {
+    const instance = await cloud.connect();
+    const { id, number } = instance;
+    await cloud.greet(instance, FROM);
+    number.perSecond = 0;
+    cloud.graph.write(FROM, number, 'document', {
+      id: cloud.graph.addMedia(number, FILE, 'application/pdf'),
+    });
+    await delay(1_500);
+    assert.deepEqual(await cloud.events(id, 'document.received'), []);
+    number.perSecond = 80;
+    const told = await waitFor(async () => (await cloud.events(id, 'document.received'))[0]);
+    assert.ok(told.data.media_id, JSON.stringify(told.data));
+  });
+});
