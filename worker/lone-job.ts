@@ -42,7 +42,9 @@ export function createLoneJob<T>(
       [job.name],
     );
     const finishedAt = rows[0]?.finished_at ?? null;
-    return finishedAt === null || clock.now().getTime() - finishedAt.getTime() >= job.everyMs;
+    if (finishedAt === null) return true;
+    // A database that fails over follows another clock: a time that is far ahead now would hold the job up until then.
+    return Math.abs(clock.now().getTime() - finishedAt.getTime()) >= job.everyMs;
   }
 
   /** Null if another process holds the lock, or if `onlyIfDue` and it is not. */

@@ -119,3 +119,16 @@ test('a round that failed is run again at its next time, and not at each look', 
   await pass(EVERY_MS / 2 + LOOK_EVERY_MS);
   await waitFor(() => rounds === 2);
 });
+
+test('a round that was noted by a clock far ahead is run again, and not only when that time has come', async (t) => {
+  const counted = counting();
+  const job = jobIn(parts.db, counted.round);
+  job.start();
+  t.after(() => job.stop());
+  await waitFor(() => counted.rounds === 1);
+  await parts.db.query(`UPDATE lone_jobs SET finished_at = finished_at + interval '300 days'`);
+  await pass(2 * LOOK_EVERY_MS);
+  await waitFor(() => counted.rounds === 2);
+  await pass(2 * LOOK_EVERY_MS);
+  assert.equal(counted.rounds, 2);
+});
