@@ -4,9 +4,11 @@ import type { AdminCommand, AdminDeps } from '../command.ts';
 
 /** Makes waiting work due now, and wakes the processes that do it. No outcome and no attempt number changes. */
 const KINDS: Readonly<Record<string, { sql: string; wakes: [channel: string, payload: string] }>> = {
-  // Wake-ups are published again; a task that is under way is left to its owner.
+  // Wake-ups are published again. A task that somebody is ending is left to them: two that lock the rows of many tasks, each in
+  // its own order, end in a deadlock.
   sends: {
-    sql: 'UPDATE outbox SET published_at = NULL WHERE published_at IS NOT NULL',
+    sql: `UPDATE outbox SET published_at = NULL WHERE task_id IN (
+            SELECT task_id FROM outbox WHERE published_at IS NOT NULL FOR UPDATE SKIP LOCKED)`,
     wakes: ['outbox', ''],
   },
   // Deliveries under way keep their lease. A receiver that asked for a pause gets it.

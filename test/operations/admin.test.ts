@@ -161,6 +161,23 @@ describe('npm run admin', () => {
     assert.equal(rows[0]!.count, 1);
   });
 
+  it('requeue waits for nobody who is ending tasks', async () => {
+    const { db } = parts;
+    const instanceId = await seedInstance(db, companyId, { state: 'CONNECTED', wanted: 'connected' });
+    const { rows: tasks } = await db.query<{ task_id: string }>(
+      `INSERT INTO outbox (task_id, company_id, instance_id, shard, operation, created_at, published_at)
+       SELECT gen_random_uuid(), $1, $2, 0, 'text', now(), now() FROM generate_series(1, 3) RETURNING task_id`,
+      [companyId, instanceId],
+    );
+    await db.transaction(async (sql) => {
+      await sql.query('DELETE FROM outbox WHERE task_id = $1', [tasks[2]!.task_id]);
+      const { code, stdout, stderr } = await admin(['requeue', 'sends']);
+      assert.deepEqual([code, stdout], [0, '2 sends are due now\n'], stderr);
+      await sql.query('DELETE FROM outbox WHERE task_id = $1', [tasks[0]!.task_id]);
+    });
+    await db.query('DELETE FROM outbox');
+  });
+
   it('shards makes more of them, and says where the instances are', async () => {
     assert.match(
       (await admin(['shards'])).stdout,
