@@ -29,6 +29,7 @@ interface Hold {
 interface TestOwner {
   owned(): Lease[];
   membership: Membership;
+  drain(): void;
   stop(): Promise<void>;
 }
 
@@ -55,6 +56,7 @@ function startOwner(name: string, holds: Hold[], releaseMs = 0, tag = newWorkerT
   return {
     owned: () => owner.owned(),
     membership,
+    drain: owner.drain,
     async stop() {
       await owner.stop();
       await membership.stop();
@@ -92,6 +94,26 @@ test('workers that join and leave share the shards evenly, and no shard ever has
   await waitFor(() => String(sizes(a, c)) === '16,16');
   await Promise.all([a.stop(), c.stop()]);
 
+  assertOneOwnerEach(holds);
+});
+
+test('a worker that was drained owns nothing while there is another one, and everything when there is none', async () => {
+  const holds: Hold[] = [];
+  const [a, b] = [startOwner('a', holds), startOwner('b', holds)];
+  const owns = (owner: TestOwner, count: number) =>
+    waitFor(() => owner.owned().length === count, 30_000, { what: `${count} shards` });
+  await Promise.all([owns(a, 16), owns(b, 16)]);
+  a.drain();
+  await Promise.all([owns(a, 0), owns(b, 32)]);
+  // Told at the same time as the other one, by somebody who stops them all.
+  b.drain();
+  await delay(3_000);
+  assert.deepEqual(sizes(a, b), [0, 32]);
+  await b.stop();
+  await owns(a, 32);
+  const c = startOwner('c', holds);
+  await Promise.all([owns(a, 0), owns(c, 32)]);
+  await Promise.all([a.stop(), c.stop()]);
   assertOneOwnerEach(holds);
 });
 

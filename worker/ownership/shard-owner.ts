@@ -49,7 +49,7 @@ export interface ShardOwner {
   ofShards(): number;
   /** A record under this lease was refused: another worker owns the shard. */
   giveUp(lease: Lease): void;
-  /** From now on this worker owns nothing: the others share all shards, and it is ready to be stopped. */
+  /** From now on this worker owns nothing as long as there are others: they share all shards, and it is ready to be stopped. */
   drain(): void;
   /** There are more shards: look now. */
   look(): void;
@@ -184,12 +184,13 @@ async function share(owner: ShardContext, current: LockConnection, self: number)
   const shares = await readShares(current, self);
   owner.shards = shares.shards;
   const isJoining = owner.joins.isJoining(shares.workers, self, performance.now());
-  const plan = planShare(shares, self);
-  const quota = owner.drains ? 0 : plan.quota;
-  if (!isJoining || owner.drains) {
+  // Better one that is to be stopped than none: the others drain too, or have died.
+  const leaves = owner.drains && shares.workers.length > 0;
+  const { quota, mine } = leaves ? { quota: 0, mine: [] } : planShare(shares, self);
+  if (!isJoining || leaves) {
     const surplus = [...leases.keys()].slice(quota);
     if (surplus.length > 0) await release(owner, current, surplus);
-    await fill(owner, current, { self, shares, missing: Math.max(0, quota - leases.size), mine: plan.mine });
+    await fill(owner, current, { self, shares, missing: Math.max(0, quota - leases.size), mine });
   }
   const isSettled = !isJoining && shares.free.length === 0 && leases.size === quota;
   owner.nextMs = roundMs(shares.workers.length, isSettled);
