@@ -38,6 +38,8 @@ export interface CloudContext {
   sink: SessionSink;
   credentials: Credentials;
   phase: 'opening' | 'live' | 'ended';
+  /** It is being logged out: nothing is subscribed any more. */
+  leaves: boolean;
   handOver: HandOver | null;
   /** The restriction that this session told last; undefined: none yet, and users see that of an earlier one. */
   restriction: string | null | undefined;
@@ -58,7 +60,16 @@ export function createContext(
   credentials: Credentials,
 ): CloudContext {
   return {
-    ...{ deps, request, sink, credentials, phase: 'opening', handOver: null, restriction: undefined },
+    ...{
+      deps,
+      request,
+      sink,
+      credentials,
+      phase: 'opening',
+      leaves: false,
+      handOver: null,
+      restriction: undefined,
+    },
     failures: new Map(),
     lastReceived: createRecent(10_000),
     assigned: createRecent(10_000),

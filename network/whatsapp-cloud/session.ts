@@ -6,7 +6,6 @@ import {
   type SessionSink,
 } from '@posthorn/core/network/driver.ts';
 import { GraphRefused } from '@posthorn/core/network/graph-api.ts';
-import { z } from 'zod/v4';
 import { ACTIONS, markRead } from './actions.ts';
 import { credentialsShape } from './credentials.ts';
 import { startHandOver } from './hand-over.ts';
@@ -14,7 +13,6 @@ import { downloadMedia } from './media.ts';
 import type { Told } from './read-webhook.ts';
 import { send } from './send.ts';
 import {
-  ask,
   type CloudContext,
   type CloudDeps,
   createContext,
@@ -24,6 +22,7 @@ import {
   requireLive,
   restrict,
 } from './session-context.ts';
+import { endSubscription, subscribe } from './subscription.ts';
 import { verdictOf } from './verdicts.ts';
 
 const NO_CREDENTIALS =
@@ -33,8 +32,8 @@ const NO_CREDENTIALS =
 export function openSession(deps: CloudDeps, request: OpenRequest, sink: SessionSink): NetworkSession {
   const given = credentialsShape.safeParse(request.credentials);
   const session = createContext(deps, request, sink, given.data ?? NOBODY);
-  if (given.success) void begin(session);
-  else setImmediate(() => end(session, 'credentials_refused', NO_CREDENTIALS));
+  const begun = given.success ? begin(session) : Promise.resolve();
+  if (!given.success) setImmediate(() => end(session, 'credentials_refused', NO_CREDENTIALS));
   return {
     send: (message) => send(session, message),
     recorded() {},
@@ -60,7 +59,11 @@ export function openSession(deps: CloudDeps, request: OpenRequest, sink: Session
       throw new SendRefused('unsupported_call');
     },
     async logout() {
-      await unsubscribe(session).catch((err) => deps.log.debug({ err }, 'ending the subscription failed'));
+      session.leaves = true;
+      await begun;
+      await endSubscription(session).catch((err) =>
+        deps.log.debug({ err }, 'ending the subscription failed'),
+      );
       end(session, 'logged_out');
     },
     async close() {
@@ -83,16 +86,15 @@ const NOBODY = {
 async function begin(session: CloudContext): Promise<void> {
   const { deps, request, credentials, sink } = session;
   const { phone_number_id: numberId, business_account_id: businessId } = credentials;
-  const url = deps.callbackUrl(request.instanceId);
   try {
-    const { whatsapp_business_account: ofAccount } = await readWebhooks(session);
-    // Where the account has an address the app is subscribed already, and subscribing it again would remove that address.
-    if (!ofAccount) await ask(session, { method: 'POST', path: `/${businessId}/subscribed_apps`, body: {} });
-    await subscribe(session, url);
+    const outcome = await subscribe(session);
+    if (outcome === 'taken_over') return end(session, 'replaced');
+    if (outcome === 'leaves') return;
   } catch (err) {
     if (err instanceof GraphRefused && verdictOf(err.code).does === 'end')
       return void heed(session, err.code);
     const words = err instanceof GraphRefused ? err.message : 'the network could not be reached';
+    const url = deps.callbackUrl(request.instanceId);
     return end(session, 'connection_lost', `the network does not post to ${url}: ${words}`);
   }
   if (session.phase === 'ended') return;
@@ -108,33 +110,6 @@ async function begin(session: CloudContext): Promise<void> {
       onTold: (told) => note(session, told),
     });
   }
-}
-
-const address = z.string().optional().catch(undefined);
-const configured = z.looseObject({
-  webhook_configuration: z
-    .looseObject({ phone_number: address, whatsapp_business_account: address })
-    .catch({ phone_number: undefined, whatsapp_business_account: undefined }),
-});
-
-/** Where the network posts what is for the number, and what is for others of its business account. */
-async function readWebhooks(session: CloudContext) {
-  const path = `/${session.credentials.phone_number_id}?fields=webhook_configuration`;
-  return configured.parse(await ask(session, { method: 'GET', path })).webhook_configuration;
-}
-
-/** Leaves a number alone that another instance has taken over meanwhile: the network posts there. */
-async function unsubscribe(session: CloudContext): Promise<void> {
-  const { deps, request } = session;
-  const { phone_number: current } = await readWebhooks(session);
-  if (current === deps.callbackUrl(request.instanceId)) await subscribe(session, '');
-}
-
-/** By number, so that several of one business account do not get each other's; an empty address ends it. */
-async function subscribe(session: CloudContext, url: string): Promise<void> {
-  const { phone_number_id: numberId, verify_token } = session.credentials;
-  const body = { webhook_configuration: { override_callback_uri: url, verify_token } };
-  await ask(session, { method: 'POST', path: `/${numberId}`, body });
 }
 
 /** What of a webhook concerns the session. */

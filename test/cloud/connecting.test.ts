@@ -123,6 +123,34 @@ describe('PUT /v1/instances/{id}/credentials', () => {
     await cloud.greet(present, '5531900000009');
   });
 
+  it('leaves it alone as well when a worker starts anew, or when the former instance is connected or deleted later', async () => {
+    const [former, other] = [await cloud.connect(), await cloud.connect()];
+    const present = { id: await cloud.create(), number: former.number };
+    assert.equal((await cloud.give(present.id, former.number)).status, 200);
+    await cloud.state(present.id, 'CONNECTED');
+    await cloud.worker.stop();
+    await cloud.startWorker();
+    const down = await cloud.state(former.id, 'DISCONNECTED');
+    assert.match(down.last_error, /another session of this account was opened/);
+    await cloud.greet(present, '5531900000010');
+    assert.equal((await cloud.call(former.id, 'POST', '/connect')).status, 202);
+    await delay(500);
+    assert.equal((await cloud.call(former.id, 'DELETE', '')).status, 204);
+    await cloud.greet(present, '5531900000011');
+    await cloud.greet(other, '5531900000012');
+  });
+
+  it('is taken back by giving the credentials again', async () => {
+    const former = await cloud.connect();
+    const present = await cloud.create();
+    assert.equal((await cloud.give(present, former.number)).status, 200);
+    await cloud.state(present, 'CONNECTED');
+    const { webhook } = former.number;
+    assert.equal((await cloud.give(former.id, former.number)).status, 200);
+    await waitFor(async () => former.number.webhook !== webhook && former.number.webhook);
+    await cloud.greet(former, '5531900000013');
+  });
+
   it('leaves the address alone that the app has set for the whole business account', async () => {
     const number = cloud.graph.addNumber({ phone: '5511900000003' });
     const { accountWebhooks } = cloud.graph.world;
