@@ -44,6 +44,8 @@ export async function giveCredentials(
     if (hold) throw hold;
     if (row.state === 'BANNED')
       throw apiError('INVALID_INSTANCE_TRANSITION', { message: 'the network has banned this instance' });
+    // What the network had limited is the former number.
+    if (row.phone !== phone) row.restriction = null;
     row.phone = phone;
     row.jid = jidOfPhone(phone);
     row.pushName = name;

@@ -148,8 +148,8 @@ describe('limits and errors of the Cloud API', () => {
   });
 });
 
-describe('a restriction of the account, over the end of the worker that told it', () => {
-  it('is lifted by the next delivery, but low quality by its own news alone', async (t) => {
+describe('a restriction of the account', () => {
+  it('that an earlier worker told is lifted by the next delivery, but low quality by its own news alone', async (t) => {
     const cloud = await startCloudSending();
     t.after(() => cloud.close());
     const [unpaid, flagged] = [await cloud.connect(), await cloud.connect()];
@@ -168,7 +168,20 @@ describe('a restriction of the account, over the end of the worker that told it'
       await cloud.reaches(one, await cloud.send(one, '/messages/text', words), 'delivered');
     await waitFor(async () => (await restrictionOf(unpaid)) === null);
     assert.equal(await restrictionOf(flagged), 'quality_low');
+    assert.equal((await cloud.give(flagged.id, flagged.number)).body.restriction, 'quality_low');
     cloud.graph.post(flagged.number, 'phone_number_quality_update', { event: 'UNFLAGGED' });
     await waitFor(async () => (await restrictionOf(flagged)) === null);
+  });
+
+  it('does not go over to another number', async (t) => {
+    const cloud = await startCloudSending();
+    t.after(() => cloud.close());
+    const flagged = await cloud.connect();
+    cloud.graph.post(flagged.number, 'phone_number_quality_update', { event: 'FLAGGED' });
+    await waitFor(async () => (await cloud.call(flagged.id, 'GET', '')).body.restriction === 'quality_low');
+    const next = cloud.graph.addNumber({ phone: '5511900000077' });
+    assert.equal((await cloud.give(flagged.id, next)).body.restriction, null);
+    await waitFor(async () => next.webhook !== null);
+    assert.equal((await cloud.call(flagged.id, 'GET', '')).body.restriction, null);
   });
 });
