@@ -126,9 +126,9 @@ export interface NetworkSession {
   /**
    * Hands one message to the network. Resolves when the network has taken it (or had it already: the
    * same `networkId` twice is one message). Throws {@link SendRefused} when the network says no for
-   * good, {@link SendDeferred} when it cannot take it now but may later, {@link SendUnavailable} when it
-   * could not be asked or did not answer: safe to repeat when `NetworkDriver.dedupes`. Throws
-   * {@link SendUnanswered} when it was repeated for long enough.
+   * good, {@link SendDeferred} when it cannot take it now but may later, {@link SendNotAsked} when something
+   * of ours failed first, {@link SendUnavailable} when it could not be asked or did not answer: safe to
+   * repeat when `NetworkDriver.dedupes`. Throws {@link SendUnanswered} when it was repeated for long enough.
    */
   send(message: OutboundMessage): Promise<SendReceipt>;
   /** The outcomes of these messages are recorded: they will not be sent again, whatever their outcome was. */
@@ -245,6 +245,14 @@ export class SendDeferred extends Error {
     this.name = 'SendDeferred';
     this.reason = reason;
     this.backOff = backOff;
+  }
+}
+
+/** Something of ours failed before the network was asked, as reading the media: the `cause` says whether to try again. */
+export class SendNotAsked extends Error {
+  constructor(cause: unknown) {
+    super('the network was not asked', { cause });
+    this.name = 'SendNotAsked';
   }
 }
 

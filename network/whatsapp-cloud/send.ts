@@ -2,6 +2,7 @@ import {
   type OutboundMedia,
   type OutboundMessage,
   SendDeferred,
+  SendNotAsked,
   type SendReceipt,
   SendRefused,
   SendUnavailable,
@@ -27,7 +28,7 @@ export async function send(session: CloudContext, message: OutboundMessage): Pro
     quotedId: networkNameOf(session, message.quotedId),
     targetId: networkNameOf(session, message.target?.id),
   };
-  const mediaId = media && (await uploaded(session, to, media));
+  const mediaId = media && (await uploaded(session, to, media).catch(failBefore));
   const body = compose(message, { ...ids, mediaId });
   const path = `/${session.credentials.phone_number_id}/messages`;
   const answer = await ask(session, { method: 'POST', path, body }).catch((cause) => {
@@ -39,6 +40,15 @@ export async function send(session: CloudContext, message: OutboundMessage): Pro
   const assignedId = taken.data.messages[0]!.id;
   session.assigned.set(message.networkId, assignedId);
   return { at: session.deps.clock.now(), assignedId };
+}
+
+const UPLOAD_AGAIN_MS = 5_000;
+
+/** Before the network is asked to send: whatever was uploaded goes to nobody. */
+function failBefore(cause: unknown): never {
+  if (cause instanceof SendUnavailable)
+    throw new SendDeferred('network_unavailable', { of: 'chat', forMs: UPLOAD_AGAIN_MS });
+  throw cause instanceof SendRefused || cause instanceof SendDeferred ? cause : new SendNotAsked(cause);
 }
 
 /**

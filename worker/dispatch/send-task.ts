@@ -7,6 +7,7 @@ import {
   type BackOff,
   type NetworkSession,
   SendDeferred,
+  SendNotAsked,
   SendRefused,
   SendUnanswered,
   SendUnavailable,
@@ -93,15 +94,16 @@ export async function sendTask(
     const receipt = await session.send(outboundOf(task, media ?? undefined)).finally(scope.pacer.sent);
     const { at, assignedId } = receipt;
     return { to: scope.outcome === 'told' ? 'accepted' : 'sent', at, assignedId };
-  } catch (err) {
+  } catch (caught) {
+    const err = caught instanceof SendNotAsked ? caught.cause : caught;
+    // The network did not take it: whoever finds the task after a crash may send it.
+    const isNotTaken = caught instanceof SendNotAsked || caught instanceof SendDeferred;
+    if (isNotTaken && hasBegun && !scope.dedupes) await deps.attempts.end(note);
     if (err instanceof SendRefused || err instanceof MediaUnusable) return failed(err.reason);
     if (err instanceof SendUnanswered) return failed(OUTCOME_UNKNOWN, 'unknown');
-    if (err instanceof SendDeferred) {
-      // The network did not take it: whoever finds the task after a crash may send it.
-      if (hasBegun && !scope.dedupes) await deps.attempts.end(note);
-      return { to: 'deferred', reason: err.reason, backOff: err.backOff };
-    }
-    if (err instanceof SendUnavailable && scope.outcome === 'told' && hasBegun) return { to: 'unanswered' };
+    if (err instanceof SendDeferred) return { to: 'deferred', reason: err.reason, backOff: err.backOff };
+    if (err instanceof SendUnavailable && scope.outcome === 'told' && hasBegun && !isNotTaken)
+      return { to: 'unanswered' };
     throw err;
   }
 }

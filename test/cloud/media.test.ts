@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { rename } from 'node:fs/promises';
+import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type CloudSending, startCloudSending } from '../support/cloud/cloud-sending.ts';
@@ -45,5 +47,29 @@ describe('media that people send to an official number', () => {
     number.perSecond = 80;
     const told = await waitFor(async () => (await cloud.events(id, 'document.received'))[0]);
     assert.ok(told.data.media_id, JSON.stringify(told.data));
+  });
+});
+
+describe('media that an official number sends', () => {
+  it('wait for a storage that is away, and go once it is back', async (t) => {
+    const cloud = await startCloudSending();
+    t.after(() => cloud.close());
+    const instance = await cloud.connect();
+    await cloud.greet(instance, FROM);
+    const folder = path.join(cloud.api.config.DATA_DIR, 'media');
+    const document = { to: FROM, media_base64: `data:application/pdf;base64,${FILE.toString('base64')}` };
+    const first = await cloud.send(instance, '/messages/document', document);
+    await cloud.reaches(instance, first, 'delivered');
+    const { media_id } = (await cloud.call(instance.id, 'GET', `/message/${first}`)).body;
+    // The next worker has to read it again.
+    await cloud.worker.stop();
+    await cloud.startWorker();
+    await rename(folder, `${folder}-away`);
+    const second = await cloud.send(instance, '/messages/document', { to: FROM, media_id });
+    await delay(2_500);
+    assert.equal((await cloud.status(instance, second)).status, 'queued');
+    await rename(`${folder}-away`, folder);
+    await cloud.reaches(instance, second, 'delivered');
+    assert.equal(cloud.graph.world.ledger.length, 2);
   });
 });
