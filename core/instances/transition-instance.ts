@@ -27,6 +27,8 @@ export interface InstanceTransition {
   fields?: TransitionFields;
   /** The sealed credentials that `fields` forget. Others, which a user gave meanwhile, stay with what belongs to them. */
   forgets?: Buffer | null;
+  /** That under which the session was opened. With a newer one a user has asked for something since: `wanted` stays. */
+  generation?: number;
 }
 
 /** `gone`: the instance was deleted. `refused`: the table of transitions does not have it. */
@@ -56,6 +58,7 @@ interface Row {
   is_paired: boolean;
   /** Whether it has the credentials that are to be forgotten. */
   has_former: boolean;
+  generation: number;
 }
 
 async function write(
@@ -64,7 +67,7 @@ async function write(
 ): Promise<TransitionOutcome> {
   const { instanceId, to, reason, forgets } = transition;
   const found = await client.query<Row>(
-    `SELECT company_id, state, phone, jid, credentials IS NOT NULL AS is_paired,
+    `SELECT company_id, state, phone, jid, generation, credentials IS NOT NULL AS is_paired,
        credentials IS NOT DISTINCT FROM $2::bytea AS has_former
      FROM instances WHERE id = $1 FOR NO KEY UPDATE`,
     [instanceId, forgets ?? null],
@@ -74,8 +77,7 @@ async function write(
   const changes = row.state !== to;
   if (changes && !mayTransition(row.state, to)) return 'refused';
 
-  const fields =
-    forgets === undefined || row.has_former ? transition.fields : withoutPairing(transition.fields);
+  const fields = fieldsOf(transition, row);
   const columns: Record<string, unknown> = {
     ...(changes ? columnsOf(to, now) : {}),
     ...fields,
@@ -109,9 +111,20 @@ async function write(
   return 'moved';
 }
 
-function withoutPairing(fields: TransitionFields = {}): TransitionFields {
-  const { credentials: _, phone: __, jid: ___, push_name: ____, ...others } = fields;
-  return others;
+/** Without what a user has changed meanwhile. */
+function fieldsOf({ fields = {}, forgets, generation }: InstanceTransition, row: Row): TransitionFields {
+  const { credentials, phone, jid, push_name, wanted, ...others } = fields;
+  const isOver = forgets === undefined || row.has_former;
+  const isNewest = generation === undefined || row.generation === generation;
+  return {
+    ...others,
+    ...(isOver ? given({ credentials, phone, jid, push_name }) : {}),
+    ...(isNewest ? given({ wanted }) : {}),
+  };
+}
+
+function given(fields: Record<string, unknown>): TransitionFields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 /** The columns that a transition changes by itself. */

@@ -113,6 +113,23 @@ describe('PUT /v1/instances/{id}/credentials', () => {
     );
   });
 
+  it('connects with what is given at the moment at which the former token dies', async () => {
+    const instance = await cloud.connect();
+    const { id, number } = instance;
+    await cloud.greet(instance, '5531900000014');
+    await cloud.api.parts.db.transaction(async (sql) => {
+      // As giving credentials does, which ends here before the death of the former ones is recorded.
+      await sql.query('UPDATE instances SET generation = generation + 1 WHERE id = $1', [id]);
+      number.isTokenAlive = false;
+      await cloud.send(instance, '/messages/text', { to: '5531900000014', text: 'Under the former token' });
+      await delay(1_000);
+      number.isTokenAlive = true;
+      await sql.query(`SELECT pg_notify('instance', $1)`, [id]);
+    });
+    await waitFor(async () => (await cloud.events(id, 'instance.disconnected')).length === 1);
+    await cloud.state(id, 'CONNECTED');
+  });
+
   it('leaves a number alone that another instance has taken over, when the former one is deleted', async () => {
     const former = await cloud.connect();
     const present = { id: await cloud.create(), number: former.number };

@@ -258,7 +258,7 @@ async function onDisconnected(
   if (grace === 'starts') held.graceTimer.start(GRACE_MS);
   if (grace === 'ends') held.graceTimer.stop();
   if (forgetsPairing) await forgetPairing(held, { isAsked: false });
-  if (transition) await record(held, transition);
+  if (transition) await record(held, { ...transition, generation: held.triedGeneration });
   if (retry !== undefined) retryLater(held, retry === 'back_off' ? undefined : retry);
 }
 

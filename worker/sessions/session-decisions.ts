@@ -19,6 +19,7 @@ export interface PlannedTransition {
   reason: string | null;
   fields: TransitionFields;
   forgets?: Buffer | null;
+  generation?: number;
 }
 
 /** How to bring an instance to its row's desired state. */
