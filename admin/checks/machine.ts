@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { shardQueue } from '@posthorn/core/instances/shard.ts';
+import { openStorage } from '@posthorn/core/media/open-storage.ts';
 import { createRabbitBroker } from '@posthorn/core/platform/broker/rabbitmq.ts';
-import { createStorage } from '@posthorn/core/platform/storage/create-storage.ts';
 import { findFfmpeg } from '@posthorn/worker/media/find-ffmpeg.ts';
 import type { AdminDeps, Finding } from '../command.ts';
 
@@ -45,8 +45,8 @@ export async function checkBroker({ config, log }: AdminDeps): Promise<Finding> 
 }
 
 /** Writes an object, reads it and removes it. */
-export async function checkStorage({ config }: AdminDeps): Promise<Finding> {
-  const storage = await createStorage(config);
+export async function checkStorage({ config, db }: AdminDeps): Promise<Finding> {
+  const storage = await openStorage({ config, db });
   if (!storage) return { says: 'none (MEDIA_STORAGE): media are refused', isRemark: true };
   const folder = await mkdtemp(path.join(tmpdir(), 'posthorn-doctor-'));
   const key = `doctor/${randomUUID()}`;

@@ -1,8 +1,8 @@
 import { createBillingClient } from '@posthorn/core/accounts/company/billing-client.ts';
 import { purgeCompanies } from '@posthorn/core/billing/purge-companies.ts';
+import { openStorage } from '@posthorn/core/media/open-storage.ts';
 import { eraseCompany } from '@posthorn/core/operations/erase-company.ts';
 import { StartError } from '@posthorn/core/platform/run-main.ts';
-import { createStorage } from '@posthorn/core/platform/storage/create-storage.ts';
 import type { AdminCommand } from '../command.ts';
 import { companyIdIn } from './company-id.ts';
 
@@ -22,7 +22,7 @@ export const erase: AdminCommand = {
       throw new StartError(
         'BILLING_INTERNAL_URL and INTERNAL_SECRET are required: subscriptions are cancelled first',
       );
-    const storage = await createStorage(config);
+    const storage = await openStorage({ config, db });
     try {
       const purgeBilling = () => purgeCompanies({ db });
       const done = await eraseCompany(

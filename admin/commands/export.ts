@@ -1,8 +1,8 @@
+import { openStorage } from '@posthorn/core/media/open-storage.ts';
 import { exportCompany } from '@posthorn/core/operations/export-company.ts';
 import { PATIENT_LIMITS } from '@posthorn/core/platform/database/connection-limits.ts';
 import { openReportReads } from '@posthorn/core/platform/database/report-reads.ts';
 import { StartError } from '@posthorn/core/platform/run-main.ts';
-import { createStorage } from '@posthorn/core/platform/storage/create-storage.ts';
 import type { AdminCommand } from '../command.ts';
 import { companyIdIn } from './company-id.ts';
 
@@ -13,7 +13,7 @@ export const exportData: AdminCommand = {
     const [id, into] = args;
     if (into === undefined || args.length > 2) throw new StartError('export takes a company id and a folder');
     const companyId = companyIdIn(id);
-    const storage = await createStorage(config);
+    const storage = await openStorage({ config, db });
     const reports = openReportReads({
       db,
       url: config.DATABASE_READ_URL,

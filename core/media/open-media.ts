@@ -3,12 +3,13 @@ import type { Config } from '../platform/config.ts';
 import type { Db } from '../platform/database/db.ts';
 import { createOutbound } from '../platform/http/outbound-http.ts';
 import type { Clock } from '../platform/process/clock.ts';
-import { createStorage, type StorageConfig } from '../platform/storage/create-storage.ts';
+import type { StorageConfig } from '../platform/storage/create-storage.ts';
 import { createMediaFinder, type MediaFinder } from './find-media.ts';
 import type { MediaDeps } from './media-deps.ts';
 import type { MediaSources } from './media-port.ts';
 import { createMediaSources } from './media-sources.ts';
 import { createNetworkImages, type NetworkImages } from './network-images.ts';
+import { openStorage } from './open-storage.ts';
 import { createSharedBudget } from './shared-budget.ts';
 import { createSpool, openSpool } from './spool.ts';
 import { createTypeDetector } from './type-detector.ts';
@@ -54,7 +55,7 @@ export async function openMedia(deps: {
   clock: Clock;
 }): Promise<OpenedMedia> {
   const { config, db, clock } = deps;
-  const storage = await createStorage(config);
+  const storage = await openStorage({ config, db });
   const spool = storage
     ? await openSpool(storage.spoolDir)
     : createSpool({ directory: path.resolve(config.DATA_DIR) });

@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { openMedia } from '@posthorn/core/media/open-media.ts';
+import { StorageError } from '@posthorn/core/platform/storage/storage.ts';
 import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
 import { type S3Server, settingsOf, startS3Server } from './s3-server.ts';
 import { jpeg } from './samples.ts';
+import { startMediaServer } from './support.ts';
 
 /** Longer than the tries of one request, so that the work itself has to wait. */
 const AWAY_MS = 5_000;
@@ -81,5 +86,30 @@ describe('while the bucket is away', () => {
     const download = await fetch(`${mediaPath()}/${body.media_id}`, { headers: headers() });
     assert.equal(download.status, 200);
     await assert.rejects(download.arrayBuffer());
+  });
+});
+
+describe('a disk that is not mounted when a process starts', () => {
+  test('is away, whatever lies below it, and is there once it is mounted', async (t) => {
+    const server = await startMediaServer();
+    t.after(() => server.close());
+    const { parts, config } = server;
+    assert.equal((await server.upload(await jpeg())).status, 201);
+    const { rows } = await parts.db.query<{ storage_key: string }>('SELECT storage_key FROM media');
+    const key = rows[0]!.storage_key;
+    const mounted = path.join(config.DATA_DIR, 'media');
+    await rename(mounted, `${mounted}-elsewhere`);
+    await mkdir(mounted);
+    const started = await openMedia({ config, ...parts });
+    t.after(() => started.close());
+    const storage = started.storage!;
+    const file = { path: path.join(config.DATA_DIR, 'file'), sizeBytes: 1 };
+    await writeFile(file.path, 'x');
+    await assert.rejects(storage.open(key), StorageError);
+    await assert.rejects(storage.put('1/new', file, { mimeType: 'text/plain' }), StorageError);
+    await rm(mounted, { recursive: true });
+    await rename(`${mounted}-elsewhere`, mounted);
+    (await storage.open(key)).destroy();
+    await storage.put('1/new', file, { mimeType: 'text/plain' });
   });
 });

@@ -22,9 +22,12 @@ export type StorageConfig = Pick<
 
 /**
  * The bucket of S3_BUCKET or GCS_BUCKET when one is set, else files under DATA_DIR/media (ERR-16); null with
- * `MEDIA_STORAGE=none`: then everything that needs it answers 503 (MED-17).
+ * `MEDIA_STORAGE=none`: then everything that needs it answers 503 (MED-17). `isInUse`: whether objects were stored before.
  */
-export async function createStorage(config: StorageConfig): Promise<Storage | null> {
+export async function createStorage(
+  config: StorageConfig,
+  { isInUse }: { isInUse: () => Promise<boolean> },
+): Promise<Storage | null> {
   if (config.MEDIA_STORAGE === 'none') return null;
   const directory = path.resolve(config.DATA_DIR, 'media');
   const spoolDir = path.join(directory, '.spool');
@@ -51,5 +54,5 @@ export async function createStorage(config: StorageConfig): Promise<Storage | nu
       projectId: config.GCS_PROJECT_ID,
     });
   }
-  return createDiskStorage({ directory });
+  return createDiskStorage({ directory, isInUse });
 }

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import { access, copyFile, mkdir, open, rename, rm } from 'node:fs/promises';
+import { access, copyFile, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { type Storage, StorageError, StorageMissing } from './storage.ts';
 
@@ -7,13 +7,26 @@ const KEY = /^[\w-]+(\/[\w-]+)*$/;
 /** Lies beside the objects: a folder without it is not theirs, as the empty one below a disk that is not mounted. */
 const MARKER = '.storage';
 
-/** Objects as files under a folder (`DATA_DIR/media`): the default, for one machine or a shared disk. */
-export async function createDiskStorage(options: { directory: string }): Promise<Storage> {
+/**
+ * Objects as files under a folder (`DATA_DIR/media`): the default, for one machine or a shared disk. `isInUse` says whether
+ * objects were stored before: then an empty folder is not theirs, also when this process was started on it.
+ */
+export async function createDiskStorage(options: {
+  directory: string;
+  isInUse?: () => Promise<boolean>;
+}): Promise<Storage> {
   const root = path.resolve(options.directory);
   const spoolDir = path.join(root, '.spool');
   await mkdir(spoolDir, { recursive: true });
   const marker = path.join(root, MARKER);
-  await (await open(marker, 'a')).close();
+
+  /** Marks the folder of a new installation, or one whose files were copied there. */
+  async function isThere(): Promise<boolean> {
+    if (await exists(marker)) return true;
+    if (!(await hasObjects(root)) && (await options.isInUse?.())) return false;
+    await (await open(marker, 'a')).close();
+    return true;
+  }
 
   function fileOf(key: string): string {
     if (!KEY.test(key)) throw new StorageError('not a key of ours');
@@ -28,7 +41,7 @@ export async function createDiskStorage(options: { directory: string }): Promise
       const target = fileOf(key);
       const folder = path.dirname(target);
       try {
-        await access(marker);
+        if (!(await isThere())) throw new Error('the folder is empty, and objects were stored in it');
         await mkdir(folder, { recursive: true });
         await syncToDisk(file.path);
         await moveInto(file.path, target);
@@ -42,7 +55,8 @@ export async function createDiskStorage(options: { directory: string }): Promise
       try {
         handle = await open(fileOf(key), 'r');
       } catch (cause) {
-        if (isMissing(cause) && (await exists(marker))) throw new StorageMissing('no such object', { cause });
+        if (isMissing(cause) && (await isThere().catch(() => false)))
+          throw new StorageMissing('no such object', { cause });
         throw new StorageError('the file could not be read', { cause });
       }
       return handle.createReadStream(range ? { start: range.start, end: range.end } : {});
@@ -86,6 +100,11 @@ async function syncToDisk(target: string): Promise<void> {
   } finally {
     await handle.close();
   }
+}
+
+/** Whether anything but what begins with a dot lies in it. */
+async function hasObjects(folder: string): Promise<boolean> {
+  return (await readdir(folder)).some((name) => !name.startsWith('.'));
 }
 
 async function exists(file: string): Promise<boolean> {

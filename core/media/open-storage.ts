@@ -1,0 +1,15 @@
+import type { Db } from '../platform/database/db.ts';
+import { createStorage, type StorageConfig } from '../platform/storage/create-storage.ts';
+import type { Storage } from '../platform/storage/storage.ts';
+
+/** The storage that the settings name; null for none. Close it when all is served. */
+export function openStorage({ config, db }: { config: StorageConfig; db: Db }): Promise<Storage | null> {
+  return createStorage(config, {
+    async isInUse() {
+      const { rows } = await db.query<{ used: boolean }>(
+        'SELECT EXISTS (SELECT FROM media) OR EXISTS (SELECT FROM message_archives) AS used',
+      );
+      return rows[0]!.used;
+    },
+  });
+}
