@@ -63,8 +63,9 @@ export async function createDiskStorage(options: {
     },
     async remove(key) {
       try {
-        await rm(fileOf(key), { force: true });
+        await rm(fileOf(key));
       } catch (cause) {
+        if (isMissing(cause) && (await isThere().catch(() => false))) return;
         throw new StorageError('the file could not be removed', { cause });
       }
     },
