@@ -51,6 +51,18 @@ describe('media that people send to an official number', () => {
 });
 
 describe('media that an official number sends', () => {
+  it('go again when their upload is answered by an error page, since nobody has got them', async (t) => {
+    const cloud = await startCloudSending();
+    t.after(() => cloud.close());
+    const instance = await cloud.connect();
+    await cloud.greet(instance, FROM);
+    cloud.graph.fault({ kind: 'bad_gateway', at: 'after' }, { person: instance.number.id });
+    const media_base64 = `data:application/pdf;base64,${FILE.toString('base64')}`;
+    const id = await cloud.send(instance, '/messages/document', { to: FROM, media_base64 });
+    await cloud.reaches(instance, id, 'delivered');
+    assert.equal(cloud.graph.world.ledger.length, 1);
+  });
+
   it('wait for a storage that is away, and go once it is back', async (t) => {
     const cloud = await startCloudSending();
     t.after(() => cloud.close());

@@ -225,6 +225,18 @@ export function envelopeFor(number: OfficialNumber): Body {
   };
 }
 
+/** An upload of the number. A fault whose person is the id of the number is met by these alone. */
+export function takeUpload(
+  deps: GraphDeps,
+  number: OfficialNumber,
+  { bytes, mimeType }: { bytes: Buffer; mimeType: string },
+): Body {
+  const faults = deps.world.faults.filter(({ person }) => person === number.id);
+  const fault = takeFault({ ...deps.world, faults }, number.id, deps.random);
+  if (fault && 'at' in fault) throw lostOf(fault.kind);
+  return { id: storeMedia(deps, number, bytes, mimeType) };
+}
+
 export function storeMedia(
   { world }: GraphDeps,
   number: OfficialNumber,

@@ -11,9 +11,9 @@ import {
   Lost,
   locateMedia,
   readNumber,
-  storeMedia,
   subscribeApp,
   takeMessage,
+  takeUpload,
 } from './answer.ts';
 import { type GraphWorld, newWorld, type OfficialNumber, personOf } from './model.ts';
 import { readMultipart } from './multipart.ts';
@@ -137,10 +137,8 @@ async function answerTo(
   if (edge === undefined)
     return method === 'GET' ? readNumber(world, number, searchParams) : configureNumber(number, parsed(body));
   if (edge === 'messages') return takeMessage(deps, number, parsed(body));
-  if (edge === 'media') {
-    const { bytes, mimeType } = readMultipart(request.headers['content-type'] ?? '', body);
-    return { id: storeMedia(deps, number, bytes, mimeType) };
-  }
+  if (edge === 'media')
+    return takeUpload(deps, number, readMultipart(request.headers['content-type'] ?? '', body));
   if (edge === 'block_users') {
     for (const { user, user_id } of parsed(body).block_users as { user?: string; user_id?: string }[])
       personOf(world, user ?? user_id ?? '').blocked = method === 'POST';
