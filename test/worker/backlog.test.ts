@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { measureBacklog } from '@posthorn/core/operations/measure-backlog.ts';
 import { createDb } from '@posthorn/core/platform/database/db.ts';
 import { systemClock } from '@posthorn/core/platform/process/clock.ts';
@@ -40,6 +41,18 @@ describe('the backlog that /metrics of a worker tells', () => {
     assert.match(text, /^posthorn_unsent_messages\{state="CONNECTED"\} 0$/m);
     assert.match(text, /^posthorn_unsent_oldest_seconds\{state="CONNECTED"\} 0$/m);
     assert.match(text, /^posthorn_webhook_deliveries_waiting\{attempt="first"\} 0$/m);
+  });
+
+  it('is left out, and the other figures are told, while the database does not answer', async () => {
+    const metrics = createMetrics({ collectProcess: false });
+    showBacklog({ db: parts.db, clock: systemClock, metrics });
+    metrics.counter('posthorn_other_total', 'Another figure')();
+    const text = await parts.db.transaction(async (sql) => {
+      await sql.query('LOCK TABLE outbox');
+      return Promise.race([metrics.read(), delay(6_000, 'no answer')]);
+    });
+    assert.match(text, /^posthorn_other_total 1$/m);
+    assert.doesNotMatch(text, /^posthorn_unsent_messages\{/m);
   });
 
   it('is told by the state of the instances, those that were deleted apart', async () => {

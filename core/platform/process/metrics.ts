@@ -123,7 +123,7 @@ function metricOf(name: string, { help, kind, sources }: Figure): Metric {
     const read = await Promise.all(
       sources.map(async (source) => {
         try {
-          return await source();
+          return await inTime(source());
         } catch {
           // A database that is away must not take the other figures with it.
           return [];
@@ -139,6 +139,19 @@ function metricOf(name: string, { help, kind, sources }: Figure): Metric {
     } as unknown as MetricObject;
   }
   return { name, get, reset: () => undefined } as unknown as Metric;
+}
+
+/** Whoever asks for /metrics waits for ten seconds at most, and then has nothing. */
+const LOOK_UP_MS = 3_000;
+
+/** Nothing when it takes too long: a database that does not answer must not take the other figures with it either. */
+async function inTime(values: readonly Value[] | Promise<readonly Value[]>): Promise<readonly Value[]> {
+  if (!(values instanceof Promise)) return values;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<readonly Value[]>((resolve) => {
+    timer = setTimeout(resolve, LOOK_UP_MS, []);
+  });
+  return Promise.race([values, late]).finally(() => clearTimeout(timer));
 }
 
 interface Series {
