@@ -44,9 +44,15 @@ export const doctor: AdminCommand = {
         deps.tell(`${isRemark ? 'look at' : 'ok     '} ${name}: ${says}`);
       } catch (err) {
         isFine = false;
-        deps.tell(`WRONG   ${name}: ${err instanceof Error ? err.message : String(err)}`);
+        deps.tell(`WRONG   ${name}: ${told(err)}`);
       }
     }
     return isFine;
   },
 };
+
+/** With its cause: the storage says only that it could not, and what was in its way stands there. */
+function told(err: unknown): string {
+  if (!(err instanceof Error)) return String(err);
+  return err.cause === undefined ? err.message : `${err.message}: ${told(err.cause)}`;
+}
