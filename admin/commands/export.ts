@@ -1,3 +1,4 @@
+import { EXPORTED_EVENTS } from '@posthorn/core/billing/provider-events/company-events.ts';
 import { openStorage } from '@posthorn/core/media/open-storage.ts';
 import { exportCompany } from '@posthorn/core/operations/export-company.ts';
 import { PATIENT_LIMITS } from '@posthorn/core/platform/database/connection-limits.ts';
@@ -23,7 +24,7 @@ export const exportData: AdminCommand = {
     });
     try {
       const { files, missingMedia, removedMedia } = await exportCompany(
-        { db: await reports.choose(), storage, now: new Date() },
+        { db: await reports.choose(), storage, now: new Date(), others: [EXPORTED_EVENTS] },
         { companyId, into },
       );
       const rows = files.reduce((sum, file) => sum + (file.rows ?? 0), 0);

@@ -1,4 +1,5 @@
 import type { BillingDeps } from './deps.ts';
+import { ofCompanySql } from './provider-events/company-events.ts';
 
 /** In an order in which no row is still pointed at. */
 const TABLES = [
@@ -43,18 +44,4 @@ export async function purgeCompanies(deps: Pick<BillingDeps, 'db'>): Promise<num
   return rows.length;
 }
 
-/** The provider's events name no company: they are found by what they are about, as long as that is known. */
-const DELETE_EVENTS = `
-WITH customers AS (
-  SELECT asaas_customer_id AS id FROM billing.profiles WHERE company_id = $1
-), subscriptions AS (
-  SELECT asaas_subscription_id AS id FROM billing.subscriptions WHERE company_id = $1
-), payments AS (
-  SELECT asaas_payment_id AS id FROM billing.charges WHERE company_id = $1
-)
-DELETE FROM billing.provider_events
-WHERE payload #>> '{payment,customer}' IN (SELECT id FROM customers)
-   OR payload #>> '{subscription,customer}' IN (SELECT id FROM customers)
-   OR payload #>> '{payment,subscription}' IN (SELECT id FROM subscriptions)
-   OR payload #>> '{subscription,id}' IN (SELECT id FROM subscriptions)
-   OR payload #>> '{payment,id}' IN (SELECT id FROM payments)`;
+const DELETE_EVENTS = `DELETE FROM billing.provider_events WHERE ${ofCompanySql('$1')}`;

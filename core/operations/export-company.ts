@@ -29,6 +29,13 @@ export interface ExportManifest {
   removedMedia: string[];
 }
 
+/** Rows of a table that has no column for the company. */
+export interface ExportedRows {
+  /** As the file is named. */
+  name: string;
+  rowsSql(companyId: number): string;
+}
+
 const FETCH = 1_000;
 /** Secrets in columns of text: argon2id tells its parameters in its hash. */
 const SECRET_TEXTS: ReadonlySet<string> = new Set(['users.password_hash']);
@@ -39,7 +46,7 @@ const SECRET_TEXTS: ReadonlySet<string> = new Set(['users.password_hash']);
  * passwords. Throws StartError when there is no such company or the folder is not empty.
  */
 export async function exportCompany(
-  deps: { db: Db; storage: Storage | null; now: Date },
+  deps: { db: Db; storage: Storage | null; now: Date; others: readonly ExportedRows[] },
   { companyId, into }: { companyId: number; into: string },
 ): Promise<ExportManifest> {
   await mkdir(into, { recursive: true, mode: 0o700 });
@@ -61,7 +68,11 @@ export async function exportCompany(
     if (rowCount === 0) throw new StartError(`there is no company ${companyId}`);
     for (const table of await tenantTables(sql)) {
       if (table.isUnlogged) continue;
-      const file = await exportTable(sql, table, { companyId, into });
+      const file = await exportRows(sql, rowsOf(table), { companyId, into });
+      if (file) manifest.files.push(file);
+    }
+    for (const rows of deps.others) {
+      const file = await exportRows(sql, rows, { companyId, into });
       if (file) manifest.files.push(file);
     }
     keys.push(...(await storedObjects(sql, companyId)));
@@ -99,18 +110,24 @@ async function isStillKept(sql: Sql, companyId: number, id: string): Promise<boo
   return rowCount !== 0;
 }
 
-async function exportTable(
-  sql: Sql,
-  { name, companyColumn, columns }: TenantTable,
-  { companyId, into }: { companyId: number; into: string },
-): Promise<ExportedFile | null> {
+function rowsOf({ name, companyColumn, columns }: TenantTable): ExportedRows {
   const shown = columns
     .filter((column) => column.type !== 'bytea' && !SECRET_TEXTS.has(`${name}.${column.name}`))
     .map((column) => `"${column.name}"`);
+  return {
+    name,
+    rowsSql: (companyId) =>
+      `SELECT ${shown.join(', ')} FROM ${name} WHERE ${companyColumn} = ${Math.trunc(companyId)}`,
+  };
+}
+
+async function exportRows(
+  sql: Sql,
+  { name, rowsSql }: ExportedRows,
+  { companyId, into }: { companyId: number; into: string },
+): Promise<ExportedFile | null> {
   await sql.query(
-    `DECLARE exported NO SCROLL CURSOR FOR
-     SELECT to_jsonb(shown)::text AS line FROM (SELECT ${shown.join(', ')} FROM ${name}
-       WHERE ${companyColumn} = ${Math.trunc(companyId)}) shown`,
+    `DECLARE exported NO SCROLL CURSOR FOR SELECT to_jsonb(shown)::text AS line FROM (${rowsSql(companyId)}) shown`,
   );
   let rows = 0;
   async function* lines() {

@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { companiesToPurge, purgeCompany } from '@posthorn/core/accounts/company/purge-company.ts';
+import { EXPORTED_EVENTS } from '@posthorn/core/billing/provider-events/company-events.ts';
 import { purgeCompanies } from '@posthorn/core/billing/purge-companies.ts';
 import { saveMedia } from '@posthorn/core/media/save-media.ts';
 import { eraseCompany } from '@posthorn/core/operations/erase-company.ts';
@@ -65,7 +66,10 @@ describe('the data of one company', () => {
     );
   }
 
-  const deps = () => ({ db: sending.api.parts.db, storage: sending.api.media.storage, now: new Date() });
+  const deps = () => ({
+    ...{ db: sending.api.parts.db, storage: sending.api.media.storage, now: new Date() },
+    others: [EXPORTED_EVENTS],
+  });
 
   it('is exported whole: each row of each table, and each object of the storage', async () => {
     const { companyId } = sending.company;
@@ -78,7 +82,10 @@ describe('the data of one company', () => {
       Object.fromEntries(
         manifest.files.filter(({ rows }) => rows).map(({ path: name, rows }) => [name, rows]),
       ),
-      Object.fromEntries(Object.entries(left).map(([table, rows]) => [`${table}.ndjson`, rows])),
+      {
+        ...Object.fromEntries(Object.entries(left).map(([table, rows]) => [`${table}.ndjson`, rows])),
+        'billing.provider_events.ndjson': 1,
+      },
     );
     for (const table of ['companies', 'users', 'messages', 'events', 'media', 'billing.cards'])
       assert.ok(left[table], table);
@@ -115,6 +122,7 @@ describe('the data of one company', () => {
       for (const line of file.endsWith('.ndjson') ? text.trimEnd().split('\n') : [])
         assert.equal(JSON.parse(line).company_id ?? other.companyId, other.companyId, file);
     }
+    assert.ok(!readdirSync(into).includes('billing.provider_events.ndjson'));
     const tokens = readFileSync(path.join(into, 'api_tokens.ndjson'), 'utf8');
     assert.equal(JSON.parse(tokens).key_hash, undefined);
   });
@@ -291,7 +299,7 @@ describe('the data of one company', () => {
       [id, companyId, key],
     );
     const into = path.join(work, 'archives');
-    const manifest = await exportCompany({ db, storage, now: new Date() }, { companyId, into });
+    const manifest = await exportCompany({ db, storage, now: new Date(), others: [] }, { companyId, into });
     assert.deepEqual(manifest.missingMedia, []);
     assert.equal(readFileSync(path.join(into, 'media', `${id}.ndjson.gz`), 'utf8'), 'lines');
     const done = await eraseAgain(companyId);
