@@ -1,7 +1,9 @@
+import { isGroupJid } from '@posthorn/contract/jid.ts';
 import type { NewEvent } from '../events/insert-events.ts';
 import { type RecorderDeps, recordUnderLease } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/lock-leases.ts';
-import type { MessageChange } from '../network/messages.ts';
+import { knownJid, readPhones } from '../lids/read-phones.ts';
+import type { NetworkChange } from '../network/messages.ts';
 import type { Sql } from '../platform/database/db.ts';
 import { hashKey } from '../platform/hashes.ts';
 import { messageIdOf } from '../platform/ids.ts';
@@ -21,54 +23,77 @@ import {
  */
 export async function recordNetworkChanges(
   deps: RecorderDeps,
-  scope: { instanceId: string; lease: Lease },
-  changes: readonly MessageChange[],
+  { instanceId, lease }: { instanceId: string; lease: Lease },
+  changes: readonly NetworkChange[],
 ): Promise<Recorded> {
-  await recordUnderLease(deps, scope.lease, async ({ client, now, tell }) => {
+  await recordUnderLease(deps, lease, async ({ client, now, tell }) => {
     const events: NewEvent[] = [];
+    const book = await readPhones(
+      client,
+      changes.map(({ chat }) => ({ instanceId, jid: chat })),
+    );
     for (const change of changes) {
-      const eventId = hashKey(scope.instanceId, change.kind, change.networkId, change.at.toISOString());
+      const eventId = idOf(instanceId, change);
       // A repeat may stand in the same batch.
       if (events.some((event) => event.eventId === eventId)) continue;
-      events.push(...(await recordOnce(client, scope.instanceId, change, eventId, now)));
+      const chat = knownJid(book, { instanceId, jid: change.chat });
+      events.push(...(await recordOnce(client, instanceId, { ...change, chat }, eventId, now)));
     }
     await tell(events);
   });
   return 'recorded';
 }
 
+function idOf(instanceId: string, { kind, networkId, at }: NetworkChange): string {
+  return hashKey(instanceId, kind, networkId, at.toISOString());
+}
+
 /** The network repeats what was not acknowledged: the first event's id is made of what happened. */
 async function recordOnce(
   client: Sql,
   instanceId: string,
-  change: MessageChange,
+  change: NetworkChange,
   eventId: string,
   now: Date,
 ): Promise<NewEvent[]> {
   const told = await client.query('SELECT 1 FROM events WHERE event_id = $1', [eventId]);
   if (told.rows.length > 0) return [];
-  const [first, ...others] = await record(client, instanceId, change, now);
+  const message = await lockChanged(client, instanceId, change);
+  if (!message) return [];
+  const [first, ...others] = await record(client, message, change, now);
   return first ? [{ ...first, eventId }, ...others] : [];
+}
+
+/**
+ * The message that is meant. Whoever has seen an id can give it to a message of their own, in another chat, and change
+ * that: the id alone does not tell which one. Nobody but its author edits a message; in a group admins delete those of others.
+ */
+async function lockChanged(
+  client: Sql,
+  instanceId: string,
+  { networkId, chat, kind, fromMe }: NetworkChange,
+): Promise<ChangedMessage | undefined> {
+  const found = await client.query<ChangedMessage>(
+    // Phones draw ids of 32 digits as well: only the rows tell whether it was sent from here.
+    `SELECT ${CHANGED_COLUMNS} FROM messages WHERE id IN (
+       SELECT id FROM messages WHERE instance_id = $1 AND id = $2
+       UNION ALL
+       SELECT id FROM messages WHERE instance_id = $1 AND network_id = $3
+     ) ORDER BY id FOR UPDATE`,
+    [instanceId, messageIdOf(networkId), networkId],
+  );
+  const inChat = found.rows.filter((row) => row.chat_jid === chat);
+  const ofAuthor = inChat.find(({ direction }) => (direction === 'outbound') === (fromMe === true));
+  const mayBeOfOthers = kind === 'starred' || (kind === 'deleted' && isGroupJid(chat));
+  return ofAuthor ?? (mayBeOfOthers ? inChat[0] : undefined);
 }
 
 async function record(
   client: Sql,
-  instanceId: string,
-  change: MessageChange,
+  message: ChangedMessage,
+  change: NetworkChange,
   now: Date,
 ): Promise<NewEvent[]> {
-  const found = await client.query<ChangedMessage>(
-    // Phones draw ids of 32 digits as well: only the rows tell whether it was sent from here.
-    `SELECT ${CHANGED_COLUMNS} FROM messages WHERE id = (
-       SELECT id FROM messages WHERE instance_id = $1 AND id = $2
-       UNION ALL
-       SELECT id FROM messages WHERE instance_id = $1 AND network_id = $3
-       LIMIT 1
-     ) FOR UPDATE`,
-    [instanceId, messageIdOf(change.networkId), change.networkId],
-  );
-  const message = found.rows[0];
-  if (!message) return [];
   switch (change.kind) {
     case 'edited':
       return applyEdit(client, message, change, now);

@@ -224,4 +224,29 @@ describe('what phones change', () => {
       'text.deleted',
     ]);
   });
+
+  test('is what they wrote themselves, whatever id they give to a message in another chat', async () => {
+    const [member, other] = [pipeline.newPhone(), pipeline.newPhone()];
+    const say = (phone: string, body: object) => pipeline.sandbox.post(`/phones/${phone}/messages`, body);
+    const people = [member, other, instance.phone];
+    const { jid: to } = await pipeline.sandbox.post('/groups', { name: 'G', participants: people });
+    const { message_id: ours } = await pipeline.send(instance, '/messages/text', { to, text: 'ours' });
+    await pipeline.event(instance, 'message.read', (data) => data.message_ids[0] === ours);
+    const { id: theirs } = await say(other, { to, text: 'theirs' });
+    await pipeline.event(instance, 'text.received', (data) => data.phone === other);
+    for (const id of [ours.replaceAll('-', '').toUpperCase(), theirs]) {
+      await say(member, { to: instance.phone, text: 'mine', id });
+      await say(member, { to: instance.phone, type: 'edit', message_id: id, text: 'foul' });
+      await say(member, { to: instance.phone, type: 'delete', message_id: id });
+    }
+    await say(member, { to: instance.phone, text: 'behind it' });
+    await pipeline.event(instance, 'text.received', ({ content }) => content.text === 'behind it');
+    for (const [id, text] of [
+      [ours, 'ours'],
+      [theirs, 'theirs'],
+    ]) {
+      const { body } = await pipeline.call(instance, 'GET', `/message/${id}`);
+      assert.deepEqual([body.content, body.edited_at, body.deleted_at], [{ text }, null, null]);
+    }
+  });
 });

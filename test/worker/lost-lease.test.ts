@@ -196,7 +196,7 @@ const RECORDS: Record<string, (instanceId: string, lease: Lease, tasks: SeededTa
     noteTyping(parts.db, { taskId: text.taskId, lease, forMs: 1_000 }),
   'change at the network': (instanceId, lease, { edit }) =>
     recordNetworkChanges(parts, { instanceId, lease }, [
-      { kind: 'deleted', networkId: networkIdOf(edit.messageId), at },
+      { kind: 'deleted', networkId: networkIdOf(edit.messageId), chat: FROM, from: FROM, fromMe: true, at },
     ]),
   status: (instanceId, lease) =>
     recordStatusFacts(parts, { companyId: company.companyId, instanceId, lease }, [
@@ -305,7 +305,8 @@ test('whatever a session is told after its lease has passed is not acknowledged,
     'a status': (sink) => sink.inbound([{ ...message(), chat: 'status@broadcast' }]),
     receipts: (sink) => sink.receipts([{ networkId, kind: 'delivered', chat: FROM, by: FROM, at }]),
     'a view': (sink) => sink.receipts([{ networkId, kind: 'read', chat: 'status@broadcast', by: FROM, at }]),
-    changes: (sink) => sink.changes([{ kind: 'deleted', networkId, chat: FROM, from: FROM, at }]),
+    changes: (sink) =>
+      sink.changes([{ kind: 'deleted', networkId, chat: FROM, from: FROM, fromMe: true, at }]),
     paired: (sink) => sink.paired({ credentials: {}, phone: '5511', jid: FROM, pushName: 'Desk' }),
   };
   for (const [what, tell] of Object.entries(told)) {
