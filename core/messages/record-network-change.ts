@@ -44,8 +44,10 @@ export async function recordNetworkChanges(
   return 'recorded';
 }
 
-function idOf(instanceId: string, { kind, networkId, at }: NetworkChange): string {
-  return hashKey(instanceId, kind, networkId, at.toISOString());
+/** Networks that tell times in seconds name each change: a message may be edited twice within one. */
+function idOf(instanceId: string, change: NetworkChange): string {
+  const { kind, networkId, changeId, at } = change;
+  return hashKey(instanceId, kind, networkId, changeId ?? at.toISOString());
 }
 
 /** The network repeats what was not acknowledged: the first event's id is made of what happened. */

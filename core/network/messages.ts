@@ -112,8 +112,8 @@ export interface InboundMedia {
 /** A change of a message or status; `from` is who made it, `fromMe` when that is the account on another device. */
 export type NetworkChange = MessageChange & { chat: Jid; from: Jid; fromMe?: boolean };
 
-/** A change of the message `networkId`. */
-export type MessageChange = { networkId: string; at: Date } & (
+/** A change of the message `networkId`. `changeId` is how the network calls the change itself, where it names it. */
+export type MessageChange = { networkId: string; changeId?: string; at: Date } & (
   | { kind: 'edited'; content: Record<string, unknown> }
   | { kind: 'deleted' }
   | { kind: 'starred'; starred: boolean }

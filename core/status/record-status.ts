@@ -26,9 +26,9 @@ export type StatusFact = Fact &
         mediaId?: string | undefined;
       }
     | { kind: 'viewed'; receipt: 'read' | 'played' }
-    | { kind: 'reaction'; pushName: string; emoji: string }
-    /** `replyId` is the network's id of the direct message. */
-    | { kind: 'reply'; pushName: string; replyId: string; replyType: string; words: string }
+    /** `messageId` is the network's id of the reaction or the answer. */
+    | { kind: 'reaction'; messageId: string; pushName: string; emoji: string }
+    | { kind: 'reply'; messageId: string; pushName: string; replyType: string; words: string }
     | { kind: 'deleted' }
   );
 
@@ -88,7 +88,7 @@ async function record(sql: Sql, scope: StatusScope, fact: StatusFact): Promise<T
       });
     case 'reply':
       return recordOnce(sql, scope, key, fact, 'status.reply', {
-        reply_message_id: fact.replyId,
+        reply_message_id: fact.messageId,
         reply_type: fact.replyType,
         content: fact.words,
       });
@@ -151,7 +151,8 @@ async function recordOnce(
   type: string,
   more: Record<string, unknown>,
 ): Promise<Told> {
-  const eventId = hashKey(instanceId, type, key, fact.from, fact.at.toISOString());
+  // Not of its time: networks tell seconds, and there may be two within one.
+  const eventId = hashKey(instanceId, type, key, fact.from, fact.messageId);
   const told = await sql.query('SELECT 1 FROM events WHERE event_id = $1', [eventId]);
   if (told.rows.length > 0) return null;
   const statusType = await typeOf(sql, instanceId, key);

@@ -47,7 +47,7 @@ export function readChange(
   message: WebhookMessage,
   { chat, from, fromMe, at }: Between,
 ): NetworkChange | null {
-  const about = { chat, from, ...(fromMe ? { fromMe } : {}), at };
+  const about = { changeId: message.id, chat, from, ...(fromMe ? { fromMe } : {}), at };
   if (message.revoke) return { ...about, networkId: message.revoke.original_message_id, kind: 'deleted' };
   if (!message.edit) return null;
   const networkId = message.edit.original_message_id;

@@ -257,7 +257,8 @@ for (const [what, message, expected] of TABLE)
   });
 
 test('an edit and a deletion are changes of the message that they name', () => {
-  const about = { networkId: 'B1', chat: CHAT, from: CHAT, at: AT };
+  const { id: changeId } = arrived({});
+  const about = { networkId: 'B1', changeId, chat: CHAT, from: CHAT, at: AT };
   const key = { id: 'B1', remoteJid: CHAT };
   const edit = (editedMessage: WireMessage) => ({ protocolMessage: { key, type: 14, editedMessage } });
   assert.deepEqual(readArrived(arrived(edit({ conversation: 'better' }))), {

@@ -112,7 +112,7 @@ export function createArrivals(deps: ArrivalsDeps, scope: ArrivalsScope): Arriva
       'changes',
       pipeline(
         'change',
-        ({ kind, networkId, from, at }) => [kind, networkId, from, Number(at)],
+        ({ kind, networkId, changeId, from, at }) => [kind, networkId, from, changeId ?? Number(at)],
         recordChanges,
       ),
     ),
@@ -262,19 +262,19 @@ function isMessage({ message: { chat, type, fromMe, statusId } }: StoredInbound)
 const STORIES: ReadonlySet<string> = new Set(['text', 'image', 'video', 'audio']);
 
 function statusFactOf({ message, mediaId }: StoredInbound): StatusFact[] {
-  const { from, at, content, type, pushName, networkId, statusId } = message;
+  const { from, at, content, type, pushName, networkId: messageId, statusId } = message;
   if (message.fromMe) return [];
   const words = textOf(content.text ?? content.caption);
   if (message.chat === STATUS_BROADCAST) {
     if (!STORIES.has(type)) return [];
     const story = type as Extract<StatusFact, { kind: 'posted' }>['type'];
-    return [{ kind: 'posted', statusId: networkId, from, at, type: story, words, mediaId }];
+    return [{ kind: 'posted', statusId: messageId, from, at, type: story, words, mediaId }];
   }
   if (!statusId) return [];
   if (type === 'reaction') {
-    return [{ kind: 'reaction', statusId, from, at, pushName, emoji: textOf(content.emoji) }];
+    return [{ kind: 'reaction', statusId, from, at, messageId, pushName, emoji: textOf(content.emoji) }];
   }
-  return [{ kind: 'reply', statusId, from, at, pushName, replyId: networkId, replyType: type, words }];
+  return [{ kind: 'reply', statusId, from, at, messageId, pushName, replyType: type, words }];
 }
 
 /** The network may send any value where a text belongs. */

@@ -59,11 +59,12 @@ export function sanitizeReceipt(receipt: NetworkReceipt, now: Date): NetworkRece
 
 export function sanitizeChange(change: NetworkChange, now: Date): NetworkChange | null {
   if (!isId(change.networkId) || !isAddress(change.chat) || !isAddress(change.from)) return null;
-  const at = sanitizeDate(change.at, now);
-  if (change.kind !== 'edited') return { ...change, at };
-  const { content, incomplete } = sanitizeContent(change.content);
+  const { changeId, ...rest } = change;
+  const told = { ...rest, ...(isId(changeId) ? { changeId } : {}), at: sanitizeDate(change.at, now) };
+  if (told.kind !== 'edited') return told;
+  const { content, incomplete } = sanitizeContent(told.content);
   // If the new content is unreadable, the message keeps its old content.
-  return incomplete === 'content_unreadable' ? null : { ...change, content, at };
+  return incomplete === 'content_unreadable' ? null : { ...told, content };
 }
 
 /** Whether an id fits in an index. */

@@ -184,6 +184,7 @@ function changeOf(
   const fromMe = 'from_me' in event ? { fromMe: event.from_me === true } : {};
   const base = { networkId, chat, from, ...fromMe, at: new Date(event.at) };
   if (event.k === 'starred') return { ...base, kind: 'starred', starred: event.starred };
-  if (event.k === 'edited') return { ...base, kind: 'edited', content: event.content ?? {} };
-  return { ...base, kind: 'deleted' };
+  const named = { ...base, changeId: event.env };
+  if (event.k === 'edited') return { ...named, kind: 'edited', content: event.content ?? {} };
+  return { ...named, kind: 'deleted' };
 }

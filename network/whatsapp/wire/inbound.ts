@@ -69,8 +69,8 @@ export function envelopeOf(
 function readChange(arrived: Arrived, change: NonNullable<WireMessage['protocolMessage']>): Read {
   const networkId = change.key?.id;
   if (!networkId) return { kind: 'none' };
-  const { chat, from, at } = arrived;
-  const about = { networkId, chat, from, at };
+  const { id: changeId, chat, from, at } = arrived;
+  const about = { networkId, changeId, chat, from, at };
   if (change.type === PROTOCOL.revoke || change.type === null || change.type === undefined)
     return { kind: 'change', change: { ...about, kind: 'deleted' } };
   if (change.type !== PROTOCOL.edit || !change.editedMessage) return { kind: 'none' };
