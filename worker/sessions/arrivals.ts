@@ -265,7 +265,8 @@ function statusFactOf({ message, mediaId }: StoredInbound): StatusFact[] {
   const { from, at, content, type, pushName, networkId: messageId, statusId } = message;
   if (message.fromMe) return [];
   const words = textOf(content.text ?? content.caption);
-  if (message.chat === STATUS_BROADCAST) {
+  // A reaction comes in the chat of the status or in that of its author.
+  if (message.chat === STATUS_BROADCAST && type !== 'reaction') {
     if (!STORIES.has(type)) return [];
     const story = type as Extract<StatusFact, { kind: 'posted' }>['type'];
     return [{ kind: 'posted', statusId: messageId, from, at, type: story, words, mediaId }];

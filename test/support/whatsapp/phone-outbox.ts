@@ -15,6 +15,8 @@ export interface SendOptions {
   at?: Date;
   /** Whether a one-to-one chat shows the number or the anonymous id, and a status its author. */
   addressing?: 'pn' | 'lid';
+  /** A one-to-one chat shows that address alone. */
+  hidesOther?: boolean;
 }
 
 /** Sends a message; `chat` is a number's JID, a group, or `status@broadcast` with whom it is for. Answers its id. */
@@ -142,7 +144,9 @@ function sendToDevice(
         peer_recipient_pn: isLid ? recipient.jid : undefined,
         peer_recipient_lid: isLid ? undefined : recipient.lid,
       }
-    : { sender_pn: isLid ? phone.jid : undefined, sender_lid: isLid ? undefined : phone.lid };
+    : options.hidesOther
+      ? {}
+      : { sender_pn: isLid ? phone.jid : undefined, sender_lid: isLid ? undefined : phone.lid };
   device.deliver(
     node(
       'message',
