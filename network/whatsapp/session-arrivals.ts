@@ -57,6 +57,9 @@ export async function recordMessages(
   for (const message of messages) {
     const arrived = await arrivedOf(session, message);
     if (!arrived) continue;
+    // The library learns numbers from its own questions, too: that is told before the first message that it names by them.
+    const { participant, remoteJid } = message.key;
+    await tellLid(session, participant || remoteJid!, participant ? arrived.from : arrived.chat);
     const read = attempt(session, () => readArrived(arrived)) ?? unreadable(arrived);
     if (read.kind === 'none') continue;
     if (read.kind === 'message') {
