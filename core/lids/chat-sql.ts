@@ -1,13 +1,18 @@
 import { USER_SERVER } from '@posthorn/contract/jid.ts';
 
 /**
- * The chat of a row of `messages`: that of the phone, where it was stored under an anonymous id whose phone was learnt
- * since, or of the user id that took its place. Looks nothing up for other chats.
+ * SQL: the chat that an address names today: that of the phone, where it is an anonymous id whose phone was learnt since it was
+ * stored, or of the user id that took its place. Looks nothing up for other chats.
  */
-export const CHAT_JID_SQL = `CASE WHEN messages.chat_jid LIKE '%@lid' OR messages.chat_jid LIKE '%@bsuid' THEN coalesce(
+export function knownChatSql(instanceId: string, chatJid: string): string {
+  return `CASE WHEN ${chatJid} LIKE '%@lid' OR ${chatJid} LIKE '%@bsuid' THEN coalesce(
     (SELECT l.phone || CASE WHEN l.phone LIKE '%.%' THEN '@bsuid' ELSE '@${USER_SERVER}' END FROM lids l
-     WHERE l.instance_id = messages.instance_id AND l.lid = messages.chat_jid), messages.chat_jid)
-  ELSE messages.chat_jid END AS chat_jid`;
+     WHERE l.instance_id = ${instanceId} AND l.lid = ${chatJid}), ${chatJid})
+  ELSE ${chatJid} END`;
+}
+
+/** The same of a row of `messages`. */
+export const CHAT_JID_SQL = `${knownChatSql('messages.instance_id', 'messages.chat_jid')} AS chat_jid`;
 
 /**
  * When the person of a chat last wrote, or null; of SQL expressions for the instance and the chat. They may have written

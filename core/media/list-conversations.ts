@@ -1,6 +1,8 @@
 import type { MediaConversation } from '@posthorn/contract/messaging/media.ts';
 import type { Principal } from '../access/principal.ts';
+import { knownChatSql } from '../lids/chat-sql.ts';
 import type { Db } from '../platform/database/db.ts';
+import type { Clock } from '../platform/process/clock.ts';
 import { findScope } from './find-scope.ts';
 import { likePrefix } from './list-media.ts';
 
@@ -8,12 +10,12 @@ import { likePrefix } from './list-media.ts';
 const CONVERSATIONS_MAX = 1_000;
 
 /**
- * Summarizes the media of each chat, the newest first (MED-14). Sums come from the tallies; the thumbnail is the
- * newest picture among the last media of the chat, or the newest media when there is none. Throws 404
- * NOT_FOUND.
+ * Summarizes the media of each chat, the newest first (MED-14). Sums come from the tallies, less what has expired and
+ * waits for the job that removes it; the thumbnail is the newest picture among the last media of the chat, or the newest media
+ * when there is none. Throws 404 NOT_FOUND.
  */
 export async function listConversations(
-  deps: { db: Db },
+  deps: { db: Db; clock: Clock },
   input: { principal: Principal; instanceId: string; mimeType?: string | undefined },
 ): Promise<MediaConversation[]> {
   const scope = await findScope(deps, input);
@@ -24,6 +26,7 @@ export async function listConversations(
       scope.instanceId,
       input.mimeType === undefined ? null : likePrefix(input.mimeType),
       CONVERSATIONS_MAX,
+      deps.clock.now(),
     ],
   });
   return found.rows.map((row) => ({
@@ -43,27 +46,36 @@ interface Row {
   thumbnail_id: string;
 }
 
+const FITS = `instance_id = $1 AND ($2::text IS NULL OR mime_type LIKE $2)`;
+
+/** The media of a chat, the newest first; what came before the phone was known stands under other addresses of the chat. */
+const NEWEST = `
+    SELECT m.id, m.mime_type, m.created_at FROM unnest(chat.addresses) AS own (jid) CROSS JOIN LATERAL (
+      SELECT id, mime_type, created_at FROM media
+      WHERE ${FITS} AND remote_jid = own.jid AND (expires_at IS NULL OR expires_at > $4)
+      ORDER BY created_at DESC, id DESC LIMIT 50
+    ) AS m
+    ORDER BY m.created_at DESC, m.id DESC LIMIT 50`;
+
 const CONVERSATIONS = `
+WITH sums AS (
+  SELECT remote_jid, media_count, total_bytes, last_media_at FROM media_tallies
+  WHERE ${FITS} AND remote_jid <> '' AND media_count > 0
+  UNION ALL
+  SELECT remote_jid, -count(*), -sum(size_bytes), NULL FROM media
+  WHERE ${FITS} AND expires_at <= $4 AND remote_jid IS NOT NULL GROUP BY remote_jid
+)
 SELECT chat.remote_jid, chat.media_count, chat.total_bytes, newest.created_at AS last_media_at,
        coalesce(picture.id, newest.id) AS thumbnail_id
 FROM (
-  SELECT remote_jid, sum(media_count)::bigint AS media_count, sum(total_bytes)::bigint AS total_bytes,
-         max(last_media_at) AS last_media_at
-  FROM media_tallies
-  WHERE instance_id = $1 AND remote_jid <> '' AND media_count > 0 AND ($2::text IS NULL OR mime_type LIKE $2)
-  GROUP BY remote_jid ORDER BY max(last_media_at) DESC, remote_jid LIMIT $3
+  SELECT known.remote_jid, array_agg(DISTINCT sums.remote_jid) AS addresses, sum(media_count)::bigint AS media_count,
+         sum(total_bytes)::bigint AS total_bytes, max(last_media_at) AS last_media_at
+  FROM sums CROSS JOIN LATERAL (SELECT ${knownChatSql('$1', 'sums.remote_jid')} AS remote_jid) AS known
+  GROUP BY known.remote_jid HAVING sum(media_count) > 0
+  ORDER BY max(last_media_at) DESC, known.remote_jid LIMIT $3
 ) AS chat
-CROSS JOIN LATERAL (
-  SELECT id, created_at FROM media m
-  WHERE m.instance_id = $1 AND m.remote_jid = chat.remote_jid AND ($2::text IS NULL OR m.mime_type LIKE $2)
-  ORDER BY m.created_at DESC, m.id DESC LIMIT 1
-) AS newest
+CROSS JOIN LATERAL (SELECT id, created_at FROM (${NEWEST}) AS recent LIMIT 1) AS newest
 LEFT JOIN LATERAL (
-  SELECT id FROM (
-    SELECT id, mime_type FROM media m
-    WHERE m.instance_id = $1 AND m.remote_jid = chat.remote_jid AND ($2::text IS NULL OR m.mime_type LIKE $2)
-    ORDER BY m.created_at DESC, m.id DESC LIMIT 50
-  ) AS recent
-  WHERE recent.mime_type LIKE 'image/%' LIMIT 1
+  SELECT id FROM (${NEWEST}) AS recent WHERE recent.mime_type LIKE 'image/%' LIMIT 1
 ) AS picture ON true
 ORDER BY newest.created_at DESC, chat.remote_jid`;

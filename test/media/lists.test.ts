@@ -170,6 +170,46 @@ test('an upload counts for the first chat that it is sent to', async () => {
   assert.equal((await list(instanceId, company.apiKey, {})).total, all.length);
 });
 
+test('conversations are without what has expired, though it is still to be removed', async () => {
+  const company = await seedCompany(media.parts.db);
+  const instanceId = await seedInstance(media.parts.db, company.companyId);
+  const all = await seed(company.companyId, instanceId, 60);
+  const isPast = ({ chat, at }: Seeded) => chat === CHATS[1] || at > all[20]!.at;
+  await media.parts.db.query('UPDATE media SET expires_at = $2 WHERE id = ANY ($1::uuid[])', [
+    all.filter(isPast).map(({ id }) => id),
+    media.parts.clock.now(),
+  ]);
+  const left = all.filter((item) => !isPast(item));
+  assert.deepEqual(await conversations(instanceId, company.apiKey), summariesOf(left));
+});
+
+test('media from before the phone of its chat was known counts for the chat', async () => {
+  const company = await seedCompany(media.parts.db);
+  const instanceId = await seedInstance(media.parts.db, company.companyId);
+  const all = await seed(company.companyId, instanceId, 60);
+  const [, chat] = CHATS as [null, string];
+  const lid = '123456789012345@lid';
+  for (const table of ['media', 'media_tallies'])
+    await media.parts.db.query(
+      `UPDATE ${table} SET remote_jid = $3 WHERE instance_id = $1 AND remote_jid = $2 AND mime_type < 'image'`,
+      [instanceId, chat, lid],
+    );
+  await media.parts.db.query(
+    `INSERT INTO lids (instance_id, lid, company_id, phone, learned_at) VALUES ($1, $2, $3, $4, now())`,
+    [instanceId, lid, company.companyId, chat.split('@')[0]],
+  );
+  assert.deepEqual(await conversations(instanceId, company.apiKey), summariesOf(all));
+  for (const remote_jid of [chat, lid, '+55 11 99999-0001']) {
+    const { total, data } = await list(instanceId, company.apiKey, { remote_jid });
+    const ofChat = all.filter((item) => item.chat === chat);
+    assert.deepEqual(
+      [total, data.map((item: { id: string }) => item.id)],
+      [ofChat.length, ofChat.map(({ id }) => id)],
+    );
+    assert.ok(data.every((item: { remote_jid: string }) => item.remote_jid === chat));
+  }
+});
+
 test('many at work on one instance leave true sums', async () => {
   const company = await seedCompany(media.parts.db);
   const instanceId = await seedInstance(media.parts.db, company.companyId);
