@@ -1,6 +1,6 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { type Jid, parseChat } from '@posthorn/contract/jid.ts';
-import { knownJid, readPhones } from '../lids/read-phones.ts';
+import { readKnownJid } from '../lids/read-phones.ts';
 import type { Sql } from '../platform/database/db.ts';
 
 /**
@@ -10,22 +10,17 @@ import type { Sql } from '../platform/database/db.ts';
 export async function chatJidOf(sql: Sql, instanceId: string, chatId: string): Promise<Jid> {
   const parsed = parseChat(withLowerDomain(chatId));
   if ('error' in parsed) throw apiError(parsed.error);
-  return knownAddress(sql, instanceId, parsed.jid);
+  return readKnownJid(sql, instanceId, parsed.jid);
 }
 
 /** The same for an id that may name nothing: null then. */
 export async function findChatJid(sql: Sql, instanceId: string, chatId: string): Promise<Jid | null> {
   const parsed = parseChat(withLowerDomain(chatId));
-  return 'error' in parsed ? null : knownAddress(sql, instanceId, parsed.jid);
+  return 'error' in parsed ? null : readKnownJid(sql, instanceId, parsed.jid);
 }
 
 /** Domains are written in either case here; user ids tell cases apart. */
 function withLowerDomain(chatId: string): string {
   const at = chatId.lastIndexOf('@');
   return at < 0 ? chatId : chatId.slice(0, at) + chatId.slice(at).toLowerCase();
-}
-
-async function knownAddress(sql: Sql, instanceId: string, jid: Jid): Promise<Jid> {
-  const person = { instanceId, jid };
-  return knownJid(await readPhones(sql, [person]), person);
 }

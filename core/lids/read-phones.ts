@@ -78,6 +78,18 @@ export async function readLidsOf(sql: Sql, instanceId: string, jid: Jid): Promis
   return found.rows.map((row) => row.lid);
 }
 
+/** The address that this one names today: that of the phone or the newer id, where it is known. */
+export async function readKnownJid(sql: Sql, instanceId: string, jid: Jid): Promise<Jid> {
+  const person = { instanceId, jid };
+  return knownJid(await readPhones(sql, [person]), person);
+}
+
+/** The addresses under which the messages and media of a chat stand, that of today first; any of them names the chat. */
+export async function readAddressesOf(sql: Sql, instanceId: string, chat: Jid): Promise<Jid[]> {
+  const jid = await readKnownJid(sql, instanceId, chat);
+  return [jid, ...(await readLidsOf(sql, instanceId, jid))];
+}
+
 /** A user id as `lids` keeps it in the place of a phone. */
 export function nameOfUserId(jid: Jid): string {
   return jid.slice(0, jid.lastIndexOf('@'));

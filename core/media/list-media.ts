@@ -1,7 +1,7 @@
 import { type Jid, parseChat } from '@posthorn/contract/jid.ts';
 import type { MediaItem } from '@posthorn/contract/messaging/media.ts';
 import type { Principal } from '../access/principal.ts';
-import { knownJid, readLidsOf, readPhones } from '../lids/read-phones.ts';
+import { knownJid, readAddressesOf, readPhones } from '../lids/read-phones.ts';
 import type { Db, Sql } from '../platform/database/db.ts';
 import { oneRow } from '../platform/database/one-row.ts';
 import { offsetOf } from '../platform/database/paging.ts';
@@ -66,10 +66,7 @@ export async function listMedia(
 async function addressesOf(sql: Sql, instanceId: string, chat: string | undefined): Promise<Jid[] | null> {
   if (chat === undefined) return null;
   const parsed = parseChat(chat);
-  if ('error' in parsed) return [chat];
-  const person = { instanceId, jid: parsed.jid };
-  const jid = knownJid(await readPhones(sql, [person]), person);
-  return [jid, ...(await readLidsOf(sql, instanceId, jid))];
+  return 'error' in parsed ? [chat] : readAddressesOf(sql, instanceId, parsed.jid);
 }
 
 /** `text` itself, whatever wildcards it holds. */

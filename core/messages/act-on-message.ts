@@ -12,6 +12,7 @@ import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import { jidOf } from '../content/rule.ts';
 import { wireTarget } from '../content/target.ts';
+import { readKnownJid } from '../lids/read-phones.ts';
 import type { NetworkActions } from '../network/actions.ts';
 import type { MessageTarget } from '../network/messages.ts';
 import { isUuid } from '../platform/ids.ts';
@@ -28,7 +29,7 @@ export interface ActionInput<Body> {
 /** Pins or unpins a message for all (SND-41). 403 FORBIDDEN when the instance is no admin of the group. */
 export async function pinMessage(deps: RpcDeps, input: ActionInput<PinBody>): Promise<PinDone> {
   const { body, instanceId } = input;
-  const chat = jidOf(body.chat_jid);
+  const chat = await readKnownJid(deps.db, instanceId, jidOf(body.chat_jid));
   const target = await targetOf(deps, input, chat, {
     ref: body.message_id,
     sender: body.target_sender_jid,
@@ -48,7 +49,7 @@ export async function pinMessage(deps: RpcDeps, input: ActionInput<PinBody>): Pr
 /** Votes in a poll, or clears the vote. 404 MESSAGE_NOT_FOUND when the instance lacks the poll's secret. */
 export async function votePoll(deps: RpcDeps, input: ActionInput<VoteBody>): Promise<VoteDone> {
   const { body, instanceId } = input;
-  const chat = jidOf(body.chat_jid);
+  const chat = await readKnownJid(deps.db, instanceId, jidOf(body.chat_jid));
   const target = await targetOf(deps, input, chat, {
     ref: body.poll_message_id,
     sender: body.poll_sender_jid,
@@ -73,7 +74,7 @@ export async function votePoll(deps: RpcDeps, input: ActionInput<VoteBody>): Pro
 /** Stars a message for this account alone; message.starred follows when the change has synced back. */
 export async function starMessage(deps: RpcDeps, input: ActionInput<StarBody>): Promise<StarDone> {
   const { body, instanceId } = input;
-  const chat = jidOf(body.chat_jid);
+  const chat = await readKnownJid(deps.db, instanceId, jidOf(body.chat_jid));
   const target = await targetOf(deps, input, chat, {
     ref: body.message_id,
     sender: body.sender_jid,

@@ -4,7 +4,7 @@ import { LIST_PAGE_MAX_BYTES } from '@posthorn/contract/limits.ts';
 import type { Message } from '@posthorn/contract/messaging/message.ts';
 import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
-import { readLidsOf } from '../lids/read-phones.ts';
+import { readAddressesOf } from '../lids/read-phones.ts';
 import type { Db, Sql } from '../platform/database/db.ts';
 import { oneRow } from '../platform/database/one-row.ts';
 import { fittingSql, ownedSql } from '../platform/database/paging.ts';
@@ -39,7 +39,8 @@ export async function listMessages(
     throw apiError('BAD_REQUEST', { message: 'give after or before, not both' });
   }
   const { instanceId } = await requireInstance(deps.db, input.principal, input.instanceId);
-  const chats = await addressesOf(deps.db, instanceId, chatOf(filter));
+  const chat = chatOf(filter);
+  const chats = chat && (await readAddressesOf(deps.db, instanceId, chat));
   const forwards = filter.after !== undefined;
   const found: MessageRow[] = [];
   let bytesLeft = LIST_PAGE_MAX_BYTES;
@@ -91,12 +92,6 @@ function chatOf({ chat_jid: chat }: MessageFilter): string | null {
   if (chat === undefined) return null;
   const parsed = parseChat(chat);
   return 'jid' in parsed ? parsed.jid : null;
-}
-
-/** A chat may stand under other ids of its person as well: what came before its phone or its user id was known. */
-async function addressesOf(sql: Sql, instanceId: string, chat: string | null): Promise<string[] | null> {
-  if (chat === null) return null;
-  return [chat, ...(await readLidsOf(sql, instanceId, chat))];
 }
 
 /** The first of these messages, in the same order, as far as the page has room for their contents; one at any rate. */

@@ -52,6 +52,13 @@ describe('business-scoped ids that change', () => {
       new Set(await said('BR.200@bsuid')),
       new Set(['Before', 'An answer', 'After'].map((text) => ['BR.200@bsuid', text])),
     );
+    assert.deepEqual(await said('BR.100@bsuid'), await said('BR.200@bsuid'), 'either id names the chat');
+    const { data: messages } = (await cloud.call(instance.id, 'GET', '/messages')).body;
+    const { message_id } = messages.find(
+      ({ content }: { content: { text: string } }) => content.text === 'Before',
+    );
+    const reaction = { to: 'BR.100@bsuid', message_id, emoji: '👍' };
+    await cloud.reaches(instance, await cloud.send(instance, '/messages/reaction', reaction), 'delivered');
     const { data } = (await cloud.call(instance.id, 'GET', '/chats')).body;
     assert.equal(
       data.filter(({ chat_jid: jid }: { chat_jid: string }) => jid.startsWith('BR.')).length,

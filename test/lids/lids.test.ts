@@ -185,15 +185,19 @@ describe('a chat with somebody under an anonymous id', () => {
     assert.deepEqual([after.data.phone, after.data.chat, after.data.from], [phone, jid, lid]);
     const mended = (await get('/message/LIDCHAT1')).body;
     assert.deepEqual([mended.chat_jid, mended.phone, mended.from_jid], [jid, phone, lid]);
-    const chat = (await get(`/messages?chat_jid=${phone}`)).body.data;
-    assert.deepEqual(
-      chat.map((one: { content: { text: string } }) => one.content.text),
-      ['after', 'before'],
-    );
+    for (const name of [phone, lid]) {
+      const chat = (await get(`/messages?chat_jid=${name}`)).body.data;
+      const words = chat.map((one: { content: { text: string } }) => one.content.text);
+      assert.deepEqual(words, ['after', 'before'], name);
+      const source = { forward_chat_id: name, message_id: mended.message_id };
+      await pipeline.send(instance, '/messages/forward', { to: pipeline.newPhone(), ...source });
+    }
     // Calls take the phone as the name of the chat: the network is asked, and has no such message.
-    const body = { chat_jid: phone, message_id: mended.message_id, starred: true };
-    const star = await pipeline.call(instance, 'POST', '/messages/star', body);
-    assert.deepEqual([star.status, star.body.error_code], [404, 'MESSAGE_NOT_FOUND']);
+    for (const chat_jid of [phone, lid]) {
+      const body = { chat_jid, message_id: mended.message_id, starred: true };
+      const star = await pipeline.call(instance, 'POST', '/messages/star', body);
+      assert.deepEqual([star.status, star.body.error_code], [404, 'MESSAGE_NOT_FOUND']);
+    }
     await pipeline.sandbox.post('/events', {
       account: instance.phone,
       event: { k: 'deleted', id: 'LIDCHAT1', env: 'LIDCHAT1D', chat: lid, from: lid, at: Date.now() },

@@ -1,0 +1,20 @@
+import { parseChat } from '@posthorn/contract/jid.ts';
+import { readKnownJid } from '../lids/read-phones.ts';
+import type { Sql } from '../platform/database/db.ts';
+
+/** The fields in which a body names the chat of the message that it is about. */
+const CHATS = ['to', 'forward_chat_id'] as const;
+
+/** A body with the chats that it names by their addresses of today, by which messages that are looked up stand. */
+export async function withKnownChats(
+  sql: Sql,
+  instanceId: string,
+  body: Record<string, unknown>,
+): Promise<Record<string, unknown>> {
+  const known = { ...body };
+  for (const field of CHATS) {
+    const parsed = parseChat(String(body[field] ?? ''));
+    if ('jid' in parsed) known[field] = await readKnownJid(sql, instanceId, parsed.jid);
+  }
+  return known;
+}
