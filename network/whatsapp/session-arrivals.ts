@@ -7,8 +7,9 @@ import type {
   NetworkReceipt,
   SessionKey,
 } from '@posthorn/core/network/driver.ts';
+import { findMessage } from './find-message.ts';
 import { ITEM_BYTES, sizeOf } from './intake.ts';
-import { idOf, keepMessage, readMessage } from './known-messages.ts';
+import { idOf, keepMessage } from './known-messages.ts';
 import type { LibraryMessage, WireNode } from './library-types.ts';
 import { authorsOf, keepWordsOf, mayChange } from './session-changes.ts';
 import {
@@ -181,11 +182,7 @@ const OPTIONS_MAX = 100;
 async function readVote(session: WhatsAppContext, arrived: Arrived, read: Extract<Read, { kind: 'vote' }>) {
   const { PollVoteMessage } = session.library.proto.Message;
   const pollId = read.pollKey.id!;
-  const poll = await readMessage(
-    { library: session.library, keys: session.request.keys },
-    arrived.chat,
-    pollId,
-  );
+  const poll = await findMessage(session, arrived.chat, pollId);
   const secret = poll && unwrap(poll.message).message.messageContextInfo?.messageSecret;
   if (!poll || !secret?.length) return null;
   const { options } = bodyOf(unwrap(poll.message).message, false).content;

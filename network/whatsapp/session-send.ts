@@ -12,7 +12,8 @@ import {
   SendUnavailable,
 } from '@posthorn/core/network/driver.ts';
 import { audienceOf } from './audience.ts';
-import { keepMessage, readMessage } from './known-messages.ts';
+import { findMessage } from './find-message.ts';
+import { keepMessage } from './known-messages.ts';
 import { takeStanza } from './library-socket.ts';
 import type { WireNode } from './library-types.ts';
 import { uploadMedia } from './media/transfer.ts';
@@ -247,10 +248,8 @@ async function requireAddress(session: WhatsAppContext, jid: string): Promise<vo
 }
 
 async function gather(session: WhatsAppContext, message: OutboundMessage): Promise<Ingredients> {
-  const { library, request, deps } = session;
-  const stored = { library, keys: request.keys };
-  const now = deps.clock.now();
-  const find = (chat: string, id: string | undefined) => (id ? readMessage(stored, chat, id) : null);
+  const now = session.deps.clock.now();
+  const find = (chat: string, id: string | undefined) => (id ? findMessage(session, chat, id) : null);
   const [quoted, target, source, status] = await Promise.all([
     message.status ? null : find(message.to, message.quotedId),
     find(message.to, message.target?.id),

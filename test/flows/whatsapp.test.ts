@@ -253,10 +253,6 @@ test('a call that the network does not let us refuse holds up nothing, and is to
   assert.equal(friend.phone.calls.get(refused), 'rejected');
 });
 
-/** Waits until the newest message of the instance is this text. */
-const arrived = (id: string, text: string) =>
-  waitFor(async () => (await call('GET', `/${id}/messages`)).body.data[0]?.content.text === text, 60_000);
-
 test('two edits within one second, and two answers or reactions to a status, are told both', async () => {
   const [own, friend] = [network.phone('5511500000061'), network.phone('5511500000062')];
   const [id, at] = [await pair(own), new Date()];
@@ -272,26 +268,30 @@ test('two edits within one second, and two answers or reactions to a status, are
     const reactionMessage = { key: { ...story, id: stanzaId, fromMe: false }, text };
     friend.send('status@broadcast', { reactionMessage }, { at, audience: [own], type: 'reaction' });
   }
-  friend.text(own, 'behind them');
-  await arrived(id, 'behind them');
+  const told = await waitFor(async () => {
+    const { rows } = await api.parts.db.query<{ told: string }>(
+      `SELECT coalesce(data->>'emoji', data->>'content') AS told FROM events
+       WHERE instance_id = $1 AND type LIKE 'status.re%' ORDER BY tx, id`,
+      [id],
+    );
+    return rows.length >= 4 && rows.flatMap(Object.values);
+  }, 60_000);
+  assert.deepEqual(told, ['fine', 'well', '👍', '']);
   assert.equal((await call('GET', `/${id}/message/${key.id}`)).body.content.text, 'two');
-  const { rows } = await api.parts.db.query<{ told: string }>(
-    `SELECT coalesce(data->>'emoji', data->>'content') AS told FROM events
-     WHERE instance_id = $1 AND type LIKE 'status.re%' ORDER BY tx, id`,
-    [id],
-  );
-  assert.deepEqual(rows.flatMap(Object.values), ['fine', 'well', '👍', '']);
 });
 
-test('somebody whose number is learnt by writing to it has one chat', async () => {
+test('somebody whose number is learnt by writing to it has one chat, and what they wrote before is quoted', async () => {
   const [own, friend] = [network.phone('5511500000071'), network.phone('5511500000072')];
-  const id = await pair(own);
-  friend.text(own, 'before', { addressing: 'lid', hidesOther: true });
+  const [id, to] = [await pair(own), friend.number];
+  const quoted_id = friend.text(own, 'before', { addressing: 'lid', hidesOther: true });
   assert.equal((await event(id, 'message.received')).phone, '');
-  await call('POST', `/${id}/messages/text`, { to: friend.number, text: 'Hello' });
+  await call('POST', `/${id}/messages/text`, { to, text: 'Hello' });
   await event(id, 'message.sent');
   friend.text(own, 'after', { addressing: 'lid', hidesOther: true });
-  await arrived(id, 'after');
+  await waitFor(async () => (await call('GET', `/${id}/messages`)).text.includes('after'), 60_000);
   const [chat, ...others] = (await call('GET', `/${id}/chats`)).body.data;
   assert.deepEqual([chat.chat_jid, chat.unread_count, others], [friend.jid, 2, []]);
+  const { body } = await call('POST', `/${id}/messages/text`, { to, text: 'Yes', quoted_id });
+  const { wire } = await friend.message(body.message_id.replaceAll('-', '').toUpperCase());
+  assert.ok(JSON.stringify(wire).includes('"quotedMessage":{"conversation":"before"}'));
 });

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { SendRefused } from '@posthorn/core/network/driver.ts';
 import { readAudience } from '../audience.ts';
-import { readMessage } from '../known-messages.ts';
+import { findMessage } from '../find-message.ts';
 import { namesFor, ownJid, type WhatsAppContext } from '../session-context.ts';
 import { relay } from '../session-send.ts';
 import { unwrap } from '../wire/content.ts';
@@ -19,7 +19,7 @@ const PIN_S = 24 * 60 * 60;
 
 export const messageActions: Pick<Actions, 'pin' | 'poll_vote' | 'star' | 'status_privacy'> = {
   async pin(session, { chat, target, pin, duration_s }) {
-    const known = await knownOf(session, chat, target.id);
+    const known = await findMessage(session, chat, target.id);
     const now = session.deps.clock.now().getTime();
     const key = keyOf(chat, target, known);
     const message = {
@@ -30,7 +30,7 @@ export const messageActions: Pick<Actions, 'pin' | 'poll_vote' | 'star' | 'statu
   },
 
   async poll_vote(session, { chat, target, options }) {
-    const poll = await knownOf(session, chat, target.id);
+    const poll = await findMessage(session, chat, target.id);
     const wire = poll && unwrap(poll.message).message;
     const { type, content } = wire ? bodyOf(wire, false) : { type: 'none', content: {} };
     if (!poll || type !== 'poll') throw new SendRefused('message_not_found');
@@ -50,7 +50,7 @@ export const messageActions: Pick<Actions, 'pin' | 'poll_vote' | 'star' | 'statu
   },
 
   async star(session, { chat, target, starred }) {
-    const known = await knownOf(session, chat, target.id);
+    const known = await findMessage(session, chat, target.id);
     const fromMe = target.from_me ?? known?.fromMe ?? false;
     await ask(session, (socket) =>
       socket.chatModify({ star: { messages: [{ id: target.id, fromMe }], star: starred } }, chat),
@@ -77,10 +77,6 @@ export const messageActions: Pick<Actions, 'pin' | 'poll_vote' | 'star' | 'statu
       .map((kind) => ({ type: kind, list: kind === type ? phones : [], is_default: kind === type }));
   },
 };
-
-function knownOf(session: WhatsAppContext, chat: string, id: string) {
-  return readMessage({ library: session.library, keys: session.request.keys }, chat, id);
-}
 
 /** Sends a message that is not shown by itself, under its own id. */
 async function sendAside(
