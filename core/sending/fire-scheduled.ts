@@ -219,6 +219,7 @@ async function fail(
     idempotency_key: row.idempotency_key,
     wire_state: 'not_sent',
     reason,
+    ...(row.type === 'delete' || row.type === 'edit' ? { operation: row.type } : {}),
   };
   await tellEvents(deps, (tell) =>
     deps.db.transaction(async (client) => {

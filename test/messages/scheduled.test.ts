@@ -278,6 +278,23 @@ describe('a scheduled send', () => {
     );
   });
 
+  test('that is an edit, and comes too late, says that it was the edit that failed', async () => {
+    const sent = await pipeline.send(instance, '/messages/text', { to: pipeline.newPhone(), text: 'x' });
+    await waitFor(async () => (await pipeline.eventsOf(sent.message_id)).at(-1)?.type === 'message.read');
+    // The network's clock stands still beside ours.
+    const sentNow = [sent.message_id, clock.now()];
+    await pipeline.api.parts.db.query('UPDATE messages SET sent_at = $2 WHERE id = $1', sentNow);
+    const body = { message_id: sent.message_id, content: 'y' };
+    const { id } = (await schedule({ type: 'edit', send_at: inMinutes(20), body })).body;
+    await pass(21);
+    await tick(async () => (await statusOf(id)) === 'failed');
+    const [{ type, data } = assert.fail('nothing tells it')] = await pipeline.eventsOf(id);
+    assert.deepEqual(
+      [type, data.operation, data.reason],
+      ['text.delivery_failed', 'edit', 'edit_window_expired'],
+    );
+  });
+
   test('meets passive mode when it is scheduled and again when its time has come', async () => {
     const phone = pipeline.newPhone();
     const body = { type: 'text', send_at: inMinutes(5), body: { to: phone, text: 'x' } };
