@@ -3,7 +3,7 @@
  * leave, and waits for the network's answer. One without an answer is sent again with the same bytes.
  */
 import { randomBytes } from 'node:crypto';
-import { isUserJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
+import { isGroupJid, isUserJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import {
   type OutboundMessage,
   SendDeferred,
@@ -17,6 +17,7 @@ import { keepMessage } from './known-messages.ts';
 import { takeStanza } from './library-socket.ts';
 import type { WireNode } from './library-types.ts';
 import { uploadMedia } from './media/transfer.ts';
+import { isOwnAdmin } from './own-rights.ts';
 import { keepWordsOf } from './session-changes.ts';
 import {
   type Connection,
@@ -97,6 +98,7 @@ async function composeNow(session: WhatsAppContext, message: OutboundMessage): P
   await requireAccount(session, message.to);
   await requireAudience(session, message);
   await requireAddress(session, message.to);
+  await requireDeletable(session, message);
   return compose(message, await gather(session, message));
 }
 
@@ -245,6 +247,20 @@ async function requireAddress(session: WhatsAppContext, jid: string): Promise<vo
   if ((await validateSession(jid)).exists) return;
   if (session.lids.failures(jid) >= LID_TRIES) throw new SendRefused(NO_ADDRESS);
   throw notNow(session, NO_ADDRESS);
+}
+
+/** Refuses to delete what others wrote, but as an admin of the group: the network would take it, and no app do it. */
+async function requireDeletable(
+  session: WhatsAppContext,
+  { to, type, target }: OutboundMessage,
+): Promise<void> {
+  if (type !== 'delete' || target?.from_me !== false) return;
+  const isAdmin =
+    isGroupJid(to) &&
+    (await isOwnAdmin(session, to).catch((cause) => {
+      throw cause instanceof SendRefused ? cause : notNow(session, 'network_unavailable', cause);
+    }));
+  if (!isAdmin) throw new SendRefused('not_allowed');
 }
 
 async function gather(session: WhatsAppContext, message: OutboundMessage): Promise<Ingredients> {

@@ -140,6 +140,29 @@ test('reactions, edits and deletions go both ways', async (t) => {
   assert.deepEqual([change.kind, change.networkId, change.chat], ['deleted', heard, friend.jid]);
 });
 
+test('a message of somebody else is deleted and pinned in groups alone, by an admin', async (t) => {
+  const [own, friend, admin] = [newPhone(), newPhone(), newPhone()];
+  const instance = await pairWhatsApp(t, network, own);
+  const { jid: group } = network.group(admin, 'Friends', [own, friend]);
+  const [direct, shared] = [friend.text(own, 'Hi'), friend.text(group, 'Hi all')];
+  await until(() => instance.inbound.length === 2, 'both texts');
+  for (const [to, id] of [
+    [friend.jid, direct],
+    [group, shared],
+  ] as const) {
+    const target = { id, from_me: false, sender: friend.jid };
+    const refused = instance.send({ to, type: 'delete', content: {}, target });
+    await assert.rejects(refused, (err) => err instanceof SendRefused && err.reason === 'not_allowed');
+  }
+  const pin = { chat: group, target: { id: shared, from_me: false }, pin: true, duration_s: 0 };
+  const refused = instance.session.act('pin', pin);
+  await assert.rejects(refused, (err) => err instanceof SendRefused && err.reason === 'not_admin');
+  assert.deepEqual(
+    friend.messages.filter(({ wire }) => wire.protocolMessage ?? wire.pinInChatMessage),
+    [],
+  );
+});
+
 test('votes in a poll of ours are read, and our vote in one of theirs is', async (t) => {
   const [own, friend] = [newPhone(), newPhone()];
   const instance = await pairWhatsApp(t, network, own);

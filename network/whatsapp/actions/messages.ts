@@ -1,8 +1,10 @@
 /** Pins, votes and stars. */
 import { randomBytes } from 'node:crypto';
+import { isGroupJid } from '@posthorn/contract/jid.ts';
 import { SendRefused } from '@posthorn/core/network/driver.ts';
 import { readAudience } from '../audience.ts';
 import { findMessage } from '../find-message.ts';
+import { isOwnAdmin } from '../own-rights.ts';
 import { namesFor, ownJid, type WhatsAppContext } from '../session-context.ts';
 import { relay } from '../session-send.ts';
 import { unwrap } from '../wire/content.ts';
@@ -19,6 +21,7 @@ const PIN_S = 24 * 60 * 60;
 
 export const messageActions: Pick<Actions, 'pin' | 'poll_vote' | 'star' | 'status_privacy'> = {
   async pin(session, { chat, target, pin, duration_s }) {
+    if (isGroupJid(chat) && !(await isOwnAdmin(session, chat))) throw new SendRefused('not_admin');
     const known = await findMessage(session, chat, target.id);
     const now = session.deps.clock.now().getTime();
     const key = keyOf(chat, target, known);
