@@ -201,6 +201,22 @@ test('groups are made, changed and left, and what others do in them is told', as
   await act('group_leave', { group: group.jid });
 });
 
+test('whoever is named by an anonymous id hears what became of them in a group under that name', async (t) => {
+  const [own, ada, stranger] = [newPhone(), newPhone(), newPhone()];
+  const instance = await pairWhatsApp(t, network, own);
+  const { act } = instance.session;
+  ada.text(own, 'Hello');
+  await fact(instance, 'lid', ({ phone }) => phone === ada.number);
+  const { group, refused } = await act('group_create', { name: 'Rowers', participants: [ada.lid] });
+  assert.deepEqual(refused, []);
+  const participants = [ada.lid, ada.jid, stranger.jid];
+  const added = await act('group_participants', { group: group.jid, action: 'add', participants });
+  assert.deepEqual(
+    new Set(added.refused.map(({ jid, reason }) => `${jid} ${reason}`)),
+    new Set([`${ada.lid} already_in`, `${ada.jid} already_in`]),
+  );
+});
+
 test('media that the network has forgotten is uploaded again by who sent it', async (t) => {
   const [own, friend] = [newPhone(), newPhone()];
   const instance = await pairWhatsApp(t, network, own);

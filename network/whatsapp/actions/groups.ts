@@ -45,11 +45,9 @@ export const groupActions: Pick<Actions, GroupOps> = {
   async group_create(session, { name, participants }) {
     const made = await ask(session, (socket) => socket.groupCreate(name, [...participants]));
     const group = await infoOf(session, made.id);
-    const added = new Set(group.participants.map(({ jid }) => jid));
-    const refused = participants
-      .filter((jid) => !added.has(jid))
-      .map((jid) => ({ jid, reason: 'not_allowed' }));
-    return { group, refused };
+    const asked = await byName(session, participants);
+    for (const { jid } of group.participants) asked.delete(jid);
+    return { group, refused: [...asked.values()].flat().map((jid) => ({ jid, reason: 'not_allowed' })) };
   },
 
   async group_update(session, { group, name, description, announce, locked }) {
@@ -73,11 +71,13 @@ export const groupActions: Pick<Actions, GroupOps> = {
       (socket) => socket.groupParticipantsUpdate(group, [...participants], action),
       OF_CHANGE,
     ).finally(() => session.groups.changed(group));
+    const asked = await byName(session, participants);
     const refused: ParticipantRefusal[] = [];
     for (const { status, jid } of outcomes) {
       if (status === '200' || !jid) continue;
       const known = status === '404' && action !== 'add' ? 'not_in' : OF_PARTICIPANT[status];
-      refused.push({ jid: await nameOf(session, jid), reason: known ?? 'not_allowed' });
+      const reason = known ?? 'not_allowed';
+      for (const named of asked.get(await nameOf(session, jid)) ?? []) refused.push({ jid: named, reason });
     }
     return { group: await infoOf(session, group), refused };
   },
@@ -103,6 +103,16 @@ export const groupActions: Pick<Actions, GroupOps> = {
     return {};
   },
 };
+
+/** People as somebody has named them, by our names for them: an anonymous id and a number may be the same person. */
+async function byName(session: WhatsAppContext, people: readonly string[]): Promise<Map<string, string[]>> {
+  const named = new Map<string, string[]>();
+  for (const jid of people) {
+    const name = await nameOf(session, jid);
+    named.set(name, [...(named.get(name) ?? []), jid]);
+  }
+  return named;
+}
 
 async function infoOf(session: WhatsAppContext, group: string): Promise<GroupInfo> {
   return toldOf(session, await ask(session, (socket) => socket.groupMetadata(group), OF_GROUP));
