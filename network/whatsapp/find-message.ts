@@ -1,17 +1,26 @@
 import { isUserJid } from '@posthorn/contract/jid.ts';
-import { readMessage } from './known-messages.ts';
+import { readMessages } from './known-messages.ts';
 import { namesFor, type WhatsAppContext } from './session-context.ts';
 import type { KnownMessage } from './wire/outbound.ts';
 
-/** A stored message of a chat. One that came while the chat was known by its anonymous id alone is stored under that. */
+/** The stored ones of these messages of a chat. Those that came while it was known by its anonymous id alone are stored under that. */
+export async function findMessages(
+  session: WhatsAppContext,
+  chat: string,
+  ids: readonly string[],
+): Promise<Map<string, KnownMessage>> {
+  const stored = { library: session.library, keys: session.request.keys };
+  const known = await readMessages(stored, chat, ids);
+  const others = ids.filter((id) => !known.has(id));
+  if (others.length === 0 || !isUserJid(chat)) return known;
+  const [, lid] = await namesFor(session, chat, false);
+  return lid ? new Map([...known, ...(await readMessages(stored, lid, others))]) : known;
+}
+
 export async function findMessage(
   session: WhatsAppContext,
   chat: string,
   id: string,
 ): Promise<KnownMessage | null> {
-  const stored = { library: session.library, keys: session.request.keys };
-  const known = await readMessage(stored, chat, id);
-  if (known || !isUserJid(chat)) return known;
-  const [, lid] = await namesFor(session, chat, false);
-  return lid ? readMessage(stored, lid, id) : null;
+  return (await findMessages(session, chat, [id])).get(id) ?? null;
 }

@@ -1,4 +1,4 @@
-import { readMessages } from './known-messages.ts';
+import { findMessages } from './find-message.ts';
 import { requireLive, type WhatsAppContext } from './session-context.ts';
 import type { WireKey } from './wire/wire-types.ts';
 
@@ -19,7 +19,7 @@ export async function keysToRead(
   chat: string,
   ids: readonly string[],
 ): Promise<WireKey[]> {
-  const known = await readMessages({ library: session.library, keys: session.request.keys }, chat, ids);
+  const known = await findMessages(session, chat, ids);
   const isGroup = chat.endsWith('@g.us');
   return [...known.values()]
     .filter((message) => !message.fromMe)

@@ -294,4 +294,6 @@ test('somebody whose number is learnt by writing to it has one chat, and what th
   const { body } = await call('POST', `/${id}/messages/text`, { to, text: 'Yes', quoted_id });
   const { wire } = await friend.message(body.message_id.replaceAll('-', '').toUpperCase());
   assert.ok(JSON.stringify(wire).includes('"quotedMessage":{"conversation":"before"}'));
+  assert.equal((await call('POST', `/${id}/chats/${to}/read`, { read: true })).status, 200);
+  await friend.receipt(quoted_id, 'read');
 });
