@@ -4,6 +4,7 @@ import type { Chat, MuteChatBody } from '@posthorn/contract/messaging/chats.ts';
 import type { Principal } from '../access/principal.ts';
 import { readLidsOf } from '../lids/read-phones.ts';
 import type { NetworkActions } from '../network/actions.ts';
+import { plainIdOf } from '../platform/ids.ts';
 import { askForChange } from '../rpc/ask-network.ts';
 import type { RpcDeps } from '../rpc/request-owner.ts';
 import { requireCapable } from '../rpc/require-capable.ts';
@@ -102,7 +103,7 @@ async function findUnread(
     [instanceId, chatJid, [chatJid, ...lids], TOLD_READ_MAX],
   );
   const row = found.rows[0];
-  return row ? { unread: row.unread, messageIds: row.ids } : NOTHING_UNREAD;
+  return row ? { unread: row.unread, messageIds: row.ids.map(plainIdOf) } : NOTHING_UNREAD;
 }
 
 type ChatCall = 'chat_archive' | 'chat_pin' | 'chat_mute' | 'chat_read';

@@ -7,7 +7,7 @@ import { readNames } from '../chats/names.ts';
 import { knownJid, type Person, readPhones } from '../lids/read-phones.ts';
 import type { Db, Sql } from '../platform/database/db.ts';
 import { oneRow } from '../platform/database/one-row.ts';
-import { isUuid, messageIdOf, networkIdOf, sentIdOf } from '../platform/ids.ts';
+import { isUuid, messageIdOf, networkIdOf, plainIdOf, sentIdOf } from '../platform/ids.ts';
 
 /**
  * One message of an instance, by the service's UUID or the network's id. 404 INSTANCE_NOT_FOUND or
@@ -112,7 +112,7 @@ function messageView(
     message_id: row.id,
     instance_id: row.instance_id,
     // One of our own that another device sent has an id that this device drew.
-    network_id: row.network_id ?? (outbound ? networkIdOf(row.id) : null),
+    network_id: plainIdOf(row.network_id) ?? (outbound ? networkIdOf(row.id) : null),
     chat_jid: jid,
     chat_name: name,
     phone,

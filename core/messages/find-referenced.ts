@@ -1,7 +1,7 @@
 import type { KnownMessage } from '../content/rule.ts';
 import { CHAT_JID_SQL } from '../lids/chat-sql.ts';
 import type { Sql } from '../platform/database/db.ts';
-import { isUuid, messageIdOf, networkIdOf } from '../platform/ids.ts';
+import { isUuid, messageIdOf, networkIdOf, plainIdOf } from '../platform/ids.ts';
 
 /**
  * The message of this instance that a UUID or network id names, or null. Not scoped to a company: what it
@@ -27,7 +27,7 @@ export async function findReferenced(
   if (!row) return null;
   return {
     id: row.id,
-    networkId: row.network_id ?? (row.direction === 'outbound' ? networkIdOf(row.id) : null),
+    networkId: plainIdOf(row.network_id) ?? (row.direction === 'outbound' ? networkIdOf(row.id) : null),
     direction: row.direction,
     type: row.type,
     status: row.status,

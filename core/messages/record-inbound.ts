@@ -14,6 +14,7 @@ import { statusKey } from '../status/find-status.ts';
 import { type PostedStory, recordPosted, storyOf } from '../status/record-posted.ts';
 import { countUsage } from '../usage/count-usage.ts';
 import { deviceType, inboundFamily, ownIds, referencesOf } from './inbound-content.ts';
+import { insertInbound } from './insert-inbound.ts';
 import { outboundFamily } from './message-events.ts';
 import { type OwnIdOf, readOwnReferences } from './own-references.ts';
 
@@ -93,12 +94,7 @@ async function record(
       ? { ...message, ...ofDevice(message) }
       : { ...message, type: inboundFamily(received.type) };
   });
-  const stored = await client.query<{ id: string }>({
-    name: 'messages-inbound-insert',
-    text: INSERT,
-    values: [JSON.stringify(messages), now],
-  });
-  const fresh = new Set(stored.rows.map((row) => row.id));
+  const fresh = await insertInbound(client, messages, now);
   const told = messages.filter((message) => fresh.has(message.id));
   const received = told.filter(({ fromMe }) => !fromMe);
   await warmContacts(client, received, now);
@@ -275,22 +271,6 @@ async function warmContacts(client: Sql, received: readonly Received[], now: Dat
     values: [JSON.stringify([...warmed.values()]), now],
   });
 }
-
-const INSERT = `
-INSERT INTO messages (id, company_id, instance_id, direction, type, chat_jid, sender_jid, status, content,
-                      network_id, quoted_id, push_name, media_id, is_forwarded, forwarding_score, incomplete_reason,
-                      created_at, sent_at)
-SELECT id, "companyId", "instanceId", CASE WHEN "fromMe" THEN 'outbound' ELSE 'inbound' END, type, "chatJid",
-       CASE WHEN "fromMe" THEN NULL ELSE "senderJid" END, CASE WHEN "fromMe" THEN 'sent' ELSE 'received' END, content,
-       "networkId", "quotedId", "pushName", "mediaId", "forwardingScore" IS NOT NULL,
-       coalesce("forwardingScore", 0), incomplete, $2, CASE WHEN "fromMe" THEN at END
-FROM json_to_recordset($1) AS r (id uuid, "sentAs" uuid, "companyId" integer, "instanceId" uuid, type text,
-  "chatJid" text, "senderJid" text, "fromMe" boolean, content jsonb, "networkId" text, "quotedId" text,
-  "pushName" text, "mediaId" uuid, "forwardingScore" integer, incomplete text, at timestamptz)
-WHERE "sentAs" IS NULL
-  OR NOT EXISTS (SELECT 1 FROM messages m WHERE m.id = "sentAs" AND m.instance_id = "instanceId")
-ON CONFLICT (instance_id, network_id) WHERE network_id IS NOT NULL DO NOTHING
-RETURNING id`;
 
 const WARM = `
 INSERT INTO chat_guards (instance_id, chat_jid, company_id, outbound_consecutive, score, score_at)

@@ -6,7 +6,7 @@ import { knownJid, readPhones } from '../lids/read-phones.ts';
 import type { NetworkChange } from '../network/messages.ts';
 import type { Sql } from '../platform/database/db.ts';
 import { hashKey } from '../platform/hashes.ts';
-import { messageIdOf } from '../platform/ids.ts';
+import { idInChat, messageIdOf } from '../platform/ids.ts';
 import {
   applyDelete,
   applyEdit,
@@ -80,9 +80,9 @@ async function lockChanged(
     `SELECT ${CHANGED_COLUMNS} FROM messages WHERE id IN (
        SELECT id FROM messages WHERE instance_id = $1 AND id = $2
        UNION ALL
-       SELECT id FROM messages WHERE instance_id = $1 AND network_id = $3
+       SELECT id FROM messages WHERE instance_id = $1 AND network_id = ANY ($3::text[])
      ) ORDER BY id FOR UPDATE`,
-    [instanceId, messageIdOf(networkId), networkId],
+    [instanceId, messageIdOf(networkId), [networkId, idInChat(networkId, chat)]],
   );
   const inChat = found.rows.filter((row) => row.chat_jid === chat);
   const ofAuthor = inChat.find(({ direction }) => (direction === 'outbound') === (fromMe === true));

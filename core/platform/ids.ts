@@ -1,5 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 import { v7 } from 'uuid';
+import { beforeFirst } from './before-first.ts';
 import { type Clock, systemClock } from './process/clock.ts';
 
 /** The text form of a UUID of any version. */
@@ -88,6 +89,16 @@ export function sentIdOf(networkId: string): string | null {
   if (!/^[0-9A-F]{12}7[0-9A-F]{3}[89AB][0-9A-F]{15}$/.test(networkId)) return null;
   const time = networkId.slice(0, 12);
   return time >= FIRST_TIME && time < LAST_TIME ? messageIdOf(networkId) : null;
+}
+
+/** How a message is stored whose network id a message of another chat has already: people choose ids, and see those of others. */
+export function idInChat(networkId: string, chatJid: string): string {
+  return `${networkId}@${chatJid}`;
+}
+
+/** The network's own id of a message that is stored by it, or by {@link idInChat}. */
+export function plainIdOf<T extends string | null>(stored: T): T {
+  return (stored === null ? null : beforeFirst(stored, '@')) as T;
 }
 
 /** The UUID of 32 hex digits. */

@@ -22,7 +22,7 @@ import type { Db } from '../platform/database/db.ts';
 import { DatabaseWait } from '../platform/database/in-time.ts';
 import { isUnavailable } from '../platform/database/unavailable.ts';
 import { canonicalJson, hashKey } from '../platform/hashes.ts';
-import { isUuid, networkIdOf, newId } from '../platform/ids.ts';
+import { isUuid, networkIdOf, newId, plainIdOf } from '../platform/ids.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import type { Trace } from '../platform/tracing/trace.ts';
 import { type AcceptKnowledge, type AcceptRows, readForAccept } from './accept-sql.ts';
@@ -244,7 +244,7 @@ function quotedIdOf(
   if (!quotedId) return command.message?.quotedId;
   const quoted = known.quoted.get(quotedId);
   if (!quoted || quoted.instance_id !== command.instanceId) return null;
-  return quoted.network_id ?? networkIdOf(quotedId);
+  return plainIdOf(quoted.network_id) ?? networkIdOf(quotedId);
 }
 
 /** A subscription that is suspended has disconnected its instances: that is what a send hears first. */

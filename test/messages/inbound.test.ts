@@ -77,6 +77,35 @@ describe('what phones send', () => {
     assert.ok(!('is_forwarded' in (await of('score 0')).data));
   });
 
+  test('messages of one id in two chats are both told, with their own media, once, and each is changed by its author', async () => {
+    const phones = [pipeline.newPhone(), pipeline.newPhone()];
+    const id = `TAKEN${phones[0]}`;
+    await pipeline.sandbox.post('/faults', { kind: 'repeat_events', instance: instance.id });
+    const told: { data: { message_ids: string[]; media_id: string } }[] = [];
+    for (const phone of phones) {
+      const media_base64 = Buffer.from(`What ${phone} sends`).toString('base64');
+      const file = { type: 'document', media_base64, mime_type: 'text/plain', caption: 'before' };
+      await pipeline.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, id, ...file });
+      told.push(await pipeline.event(instance, 'document.received', (data) => data.phone === phone));
+      const edit = { to: instance.phone, type: 'edit', message_id: id, caption: `after ${phone}` };
+      await pipeline.sandbox.post(`/phones/${phone}/messages`, edit);
+      await pipeline.event(instance, 'message.edited', (data) => data.phone === phone);
+    }
+    await pipeline.sandbox.call('DELETE', '/faults');
+    for (const [nth, phone] of phones.entries()) {
+      const { message_ids, media_id } = told[nth]!.data;
+      const { body } = await pipeline.call(instance, 'GET', `/message/${message_ids[0]}`);
+      assert.deepEqual([body.network_id, body.content.caption], [id, `after ${phone}`]);
+      const stored = await pipeline.call(instance, 'GET', `/media/${media_id}`);
+      assert.equal(stored.text, `What ${phone} sends`);
+      const { data } = (await pipeline.call(instance, 'GET', `/messages?chat_jid=${phone}`)).body;
+      assert.equal(data.length, 1);
+      const answer = { to: phone, text: 'An answer', quoted_id: message_ids[0] };
+      await pipeline.send(instance, '/messages/text', answer);
+      await waitFor(async () => (await pipeline.shown(phone)).at(-1)?.quoted_id === id);
+    }
+  });
+
   test('a blocked phone reaches nobody', async () => {
     const phone = pipeline.newPhone();
     await pipeline.sandbox.post(`/phones/${instance.phone}/block`, { phone });

@@ -107,7 +107,7 @@ export function createArrivals(deps: ArrivalsDeps, scope: ArrivalsScope): Arriva
 
   return {
     receipts: pipeline('receipt', ({ kind, networkId, by }) => [kind, networkId, by], recordReceipts),
-    inbound: pipeline('message', ({ networkId }) => [networkId], recordMessages),
+    inbound: pipeline('message', ({ chat, networkId }) => [chat, networkId], recordMessages),
     changes: inOrder(
       'changes',
       pipeline(

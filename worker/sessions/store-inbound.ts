@@ -8,6 +8,7 @@ import {
   SendRefused,
   SendUnavailable,
 } from '@posthorn/core/network/driver.ts';
+import { idInChat } from '@posthorn/core/platform/ids.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { isStorageTrouble } from '@posthorn/core/platform/storage/storage.ts';
 import { type Care, LocalFailure } from './bounded-tries.ts';
@@ -51,7 +52,8 @@ export function createInboundStorer(
     if (care !== 'whole') return { missing: 'media_unavailable' };
     const session = scope.session();
     if (!session) throw new LocalFailure('the session has ended');
-    const { networkId: key, chat: remoteJid } = message;
+    const { networkId, chat: remoteJid } = message;
+    const key = idInChat(networkId, remoteJid);
     const media = message.media!;
     try {
       const { mimeType, fileName } = media;
