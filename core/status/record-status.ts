@@ -2,7 +2,7 @@ import { buildEvent } from '../events/build-event.ts';
 import type { NewEvent } from '../events/insert-events.ts';
 import { type RecorderDeps, recordUnderLease } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/lock-leases.ts';
-import { readPhones } from '../lids/read-phones.ts';
+import { readAddressesOf, readPhones } from '../lids/read-phones.ts';
 import type { Sql } from '../platform/database/db.ts';
 import { hashKey } from '../platform/hashes.ts';
 import { isUuid, newId } from '../platform/ids.ts';
@@ -77,8 +77,8 @@ async function record(sql: Sql, scope: StatusScope, fact: StatusFact): Promise<T
       return recordView(sql, scope, fact, key);
     case 'deleted':
       await sql.query(
-        `DELETE FROM status_feed WHERE instance_id = $1 AND status_id = $2 AND author_jid = $3`,
-        [scope.instanceId, key, fact.from],
+        `DELETE FROM status_feed WHERE instance_id = $1 AND status_id = $2 AND author_jid = ANY ($3)`,
+        [scope.instanceId, key, await readAddressesOf(sql, scope.instanceId, fact.from)],
       );
       return null;
     case 'reaction':

@@ -206,6 +206,19 @@ describe('a chat with somebody under an anonymous id', () => {
     assert.deepEqual([deleted.data.phone, deleted.data.chat], [phone, jid]);
   });
 
+  test('has posted a status that leaves the feed when its phone deletes it', async () => {
+    const [lid, phone] = ['160000000000021@lid', pipeline.newPhone()];
+    const about = { id: 'LIDSTATUS1', chat: 'status@broadcast', at: Date.now() };
+    const post = { ...about, k: 'message', from: lid, name: 'X', type: 'text', content: { text: 'story' } };
+    await pipeline.sandbox.post('/events', { account: instance.phone, event: post });
+    await waitFor(async () => (await get('/status/LIDSTATUS1')).status === 200);
+    await tell(lid, phone);
+    await learnt(lid);
+    const deletion = { ...about, k: 'deleted', env: 'LIDSTATUS1D', from: `${phone}@s.whatsapp.net` };
+    await pipeline.sandbox.post('/events', { account: instance.phone, event: deletion });
+    await waitFor(async () => (await get('/status/LIDSTATUS1')).status === 404, 20_000);
+  });
+
   test('is one chat with its notes, by either name', async () => {
     const [lid, phone] = ['160000000000011@lid', pipeline.newPhone()];
     const jid = `${phone}@s.whatsapp.net`;
