@@ -2,7 +2,7 @@ import { buildEvent } from '../events/build-event.ts';
 import type { NewEvent } from '../events/insert-events.ts';
 import { type RecorderDeps, recordUnderLease } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/lock-leases.ts';
-import { type Person, readPhones } from '../lids/read-phones.ts';
+import { knownJid, type Person, readPhones } from '../lids/read-phones.ts';
 import type { GroupInfo } from '../network/actions.ts';
 import type { NetworkFact } from '../network/facts.ts';
 import type { Sql } from '../platform/database/db.ts';
@@ -113,9 +113,24 @@ async function applyAction(
   if (!group) return;
   const isUs = (jid: string) => group.phone !== null && phoneOf(jid) === group.phone;
   if (action === 'remove' && participants.some(isUs)) return removeGroup(sql, instanceId, chat);
+  const people = await asStored(sql, instanceId, group.participants, participants);
   await sql.query(
     `UPDATE chat_groups SET participants = $3::jsonb, told_at = $4, fact_at = $5, updated_at = $4
      WHERE instance_id = $1 AND jid = $2`,
-    [instanceId, chat, JSON.stringify(afterAction(group.participants, action, participants)), now, at],
+    [instanceId, chat, JSON.stringify(afterAction(group.participants, action, people)), now, at],
   );
+}
+
+/** People by the names under which they are stored: the phone of an anonymous id may have been learnt since. */
+async function asStored(
+  sql: Sql,
+  instanceId: string,
+  participants: GroupInfo['participants'],
+  people: readonly string[],
+): Promise<string[]> {
+  const named = [...participants.map(({ jid }) => jid), ...people].map((jid) => ({ instanceId, jid }));
+  const book = await readPhones(sql, named);
+  const known = (jid: string) => knownJid(book, { instanceId, jid });
+  const stored = new Map(participants.map(({ jid }) => [known(jid), jid]));
+  return people.map((jid) => stored.get(known(jid)) ?? jid);
 }

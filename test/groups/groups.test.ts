@@ -39,10 +39,16 @@ async function eventsOf(type: string, group: string) {
 }
 
 /** Until the list shows the group, and `fits`. */
-const listed = (group: string, fits: (row: { name: string; role: string }) => boolean = () => true) =>
+const listed = (
+  group: string,
+  fits: (row: { name: string; role: string; participant_count: number }) => boolean = () => true,
+) =>
   waitFor(async () => {
     const { data } = await ok('GET', '/groups?limit=200');
-    return data.find((row: { jid: string; name: string; role: string }) => row.jid === group && fits(row));
+    return data.find(
+      (row: { jid: string; name: string; role: string; participant_count: number }) =>
+        row.jid === group && fits(row),
+    );
   });
 
 /** Until the instance hears that it is in no longer. */
@@ -426,6 +432,29 @@ describe('what a session hears of groups', () => {
     assert.equal(row.participant_count, 2);
     assert.equal((await eventsOf('group.updated', group)).length, 3);
     assert.equal((await eventsOf('group.participants_changed', group)).length, 2);
+  });
+
+  test('names people by an anonymous id or by their phone: either is the one who is there', async () => {
+    const [owner, member, lid] = [pipeline.newPhone(), pipeline.newPhone(), '170000000000001@lid'];
+    const { jid: group } = await ofPhone(owner, '/groups', {
+      name: 'Either',
+      participants: [instance.phone],
+    });
+    await listed(group);
+    const action = (what: string, jid: string) => ({
+      ...{ kind: 'group_participants', chat: group, by: null, action: what, participants: [jid] },
+    });
+    const told = { account: instance.phone };
+    const tell = (fact: object) =>
+      pipeline.sandbox.post('/events', { ...told, event: { k: 'fact', fact, at: Date.now() } });
+    await tell(action('add', lid));
+    await listed(group, (row) => row.participant_count === 3);
+    await tell({ kind: 'lid', lid, phone: member });
+    await tell(action('add', `${member}@s.whatsapp.net`));
+    await tell({ kind: 'group_changed', chat: group, by: null, name: 'Added' });
+    assert.equal((await listed(group, ({ name }) => name === 'Added')).participant_count, 3);
+    await tell(action('remove', `${member}@s.whatsapp.net`));
+    await listed(group, (row) => row.participant_count === 2);
   });
 
   test('does not outlive the pairing: another account has other groups', async () => {
