@@ -19,6 +19,8 @@ export const KINDS = {
   contact: 'contact',
   /** The privacy setting of statuses. */
   audience: 'audience',
+  /** After how many seconds messages of a chat disappear; without a row they stay. */
+  timer: 'timer',
   /** An encrypted message whose outcome is not recorded yet. */
   stanza: 'stanza',
 } as const;

@@ -229,6 +229,7 @@ export interface LibraryContact {
 
 export interface LibraryChat {
   id?: string | null;
+  ephemeralExpiration?: number | null;
   name?: string | null;
   unreadCount?: number | null;
   archived?: boolean | null;

@@ -21,6 +21,7 @@ import {
   ownJid,
   type WhatsAppContext,
 } from './session-context.ts';
+import { learnTimer } from './session-timers.ts';
 import { unwrap } from './wire/content.ts';
 import { isId } from './wire/ids.ts';
 import { type Arrived, bodyOf, envelopeOf, type Read, readArrived } from './wire/inbound.ts';
@@ -61,6 +62,7 @@ export async function recordMessages(
     // The library learns numbers from its own questions, too: that is told before the first message that it names by them.
     const { participant, remoteJid } = message.key;
     await tellLid(session, participant || remoteJid!, participant ? arrived.from : arrived.chat);
+    await learnTimer(session, arrived.chat, arrived.message);
     const read = attempt(session, () => readArrived(arrived)) ?? unreadable(arrived);
     if (read.kind === 'none') continue;
     if (read.kind === 'message') {

@@ -10,6 +10,7 @@ import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import type { Dispatcher } from 'undici';
 import type { Answers } from './answers.ts';
+import type { ChatTimers } from './chat-timers.ts';
 import type { ClientVersion, ClientVersions } from './client-version.ts';
 import type { FrameGate } from './frame-gate.ts';
 import type { GroupCache } from './group-cache.ts';
@@ -84,6 +85,7 @@ export interface WhatsAppContext {
   qrsShown: number;
   answers: Answers;
   stanzas: Stanzas;
+  timers: ChatTimers;
   /** `last` resolves when the messages handed over so far are encrypted; `breaks` counts those that failed. */
   sending: { last: Promise<unknown>; breaks: number };
   /** What it holds of what arrived. */

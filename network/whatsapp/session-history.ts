@@ -25,11 +25,12 @@ async function readBatch(
     const [one, phone] = [withoutDevice(lid), withoutDevice(jid)];
     if (isLidJid(one) && isUserJid(phone)) phones.set(one, phone.slice(0, phone.indexOf('@')));
   };
-  for (const { id, name, unreadCount, archived, pinned, muteEndTime } of past.chats) {
+  for (const { id, name, unreadCount, archived, pinned, muteEndTime, ephemeralExpiration } of past.chats) {
     const chat = id && (await nameOf(session, id));
     if (!chat || !isOurChat(chat)) continue;
     // For a history it held back for a moment the library emits no pairs, but it has stored them.
     notePair(id, chat);
+    if (ephemeralExpiration) await session.timers.learn(chat, ephemeralExpiration);
     chats.push({
       chat,
       name: name ?? '',

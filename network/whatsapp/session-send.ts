@@ -3,7 +3,7 @@
  * leave, and waits for the network's answer. One without an answer is sent again with the same bytes.
  */
 import { randomBytes } from 'node:crypto';
-import { isGroupJid, isUserJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
+import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import {
   type OutboundMessage,
   SendDeferred,
@@ -17,7 +17,8 @@ import { keepMessage } from './known-messages.ts';
 import { takeStanza } from './library-socket.ts';
 import type { WireNode } from './library-types.ts';
 import { uploadMedia } from './media/transfer.ts';
-import { isOwnAdmin } from './own-rights.ts';
+import { CHANGES, requireRecipient } from './recipients.ts';
+import { unanswered } from './send-errors.ts';
 import { keepWordsOf } from './session-changes.ts';
 import {
   type Connection,
@@ -28,12 +29,10 @@ import {
   type WhatsAppContext,
 } from './session-context.ts';
 import { fail } from './session-end.ts';
+import { readTimer } from './session-timers.ts';
 import type { Stanza } from './stanzas.ts';
 import { onLimited } from './time-lock.ts';
 import { type Composed, compose, type Ingredients } from './wire/outbound.ts';
-
-/** Changes of other messages: nothing can refer to them, and they are never the last message of a chat. */
-const CHANGES: ReadonlySet<string> = new Set(['edit', 'delete', 'reaction']);
 
 export async function sendMessage(session: WhatsAppContext, message: OutboundMessage): Promise<SendReceipt> {
   requireLive(session);
@@ -95,10 +94,7 @@ async function handOver(
 }
 
 async function composeNow(session: WhatsAppContext, message: OutboundMessage): Promise<Composed> {
-  await requireAccount(session, message.to);
-  await requireAudience(session, message);
-  await requireAddress(session, message.to);
-  await requireDeletable(session, message);
+  await requireRecipient(session, message);
   return compose(message, await gather(session, message));
 }
 
@@ -177,15 +173,9 @@ async function encrypt(
       takeStanza(id, () => socket.relayMessage(chat, message, options)),
     );
   } catch (cause) {
-    if ((cause as { data?: unknown } | null)?.data === TOO_MANY_QUESTIONS)
-      throw new SendDeferred('network_busy', { of: 'chat', forMs: ASKED_AGAIN_MS });
-    throw notNow(session, 'network_unavailable', cause);
+    throw unanswered(session, cause);
   }
 }
-
-/** The network answers no more questions for a while (`rate-overlimit`); who goes on asking waits longer. */
-const TOO_MANY_QUESTIONS = 429;
-const ASKED_AGAIN_MS = 60_000;
 
 /** What the connection does not take is sent again by the next one. */
 function writeStanza({ socket }: Connection, bytes: Uint8Array): void {
@@ -205,64 +195,6 @@ async function sendAgain(session: WhatsAppContext, id: string, stanza: Stanza): 
   return expected.answer;
 }
 
-/**
- * A question that a send depends on was not answered. If that is because the connection ends, what is behind it in
- * the window must not overtake it.
- */
-function notNow(session: WhatsAppContext, reason: string, cause?: unknown): Error {
-  if (session.phase === 'live' && session.connection?.socket.ws.isOpen) return new SendDeferred(reason);
-  return new SendUnavailable('the session ended before the message was encrypted', { cause });
-}
-
-/** Refuses a number without an account: the network would deliver the message only to our own devices. */
-async function requireAccount(session: WhatsAppContext, jid: string): Promise<void> {
-  if (!isUserJid(jid) || session.known.has(jid) || jid === ownJid(session)) return;
-  const { socket } = requireLive(session);
-  const phone = jid.slice(0, jid.indexOf('@'));
-  const found = await socket.onWhatsApp(`+${phone}`).catch(() => undefined);
-  if (!found) throw notNow(session, 'network_unavailable');
-  if (!found.some((each) => each.exists)) throw new SendRefused('recipient_not_found');
-  session.known.add(jid);
-}
-
-/** Refuses a status without an audience: the network would accept it, and nobody would ever see it. */
-async function requireAudience(session: WhatsAppContext, { to, type }: OutboundMessage): Promise<void> {
-  if (to !== STATUS_BROADCAST || CHANGES.has(type)) return;
-  const audience = await audienceOf(session);
-  if (audience.every((jid) => jid === ownJid(session))) throw new SendRefused('status_audience_empty');
-}
-
-/** Maximum queries, at growing intervals, for an anonymous id that the network does not return. */
-const LID_TRIES = 5;
-const NO_ADDRESS = 'recipient_not_addressable';
-
-/**
- * The network gives a contact's keys only for its anonymous id: without that and without a session, nothing
- * can be encrypted.
- */
-async function requireAddress(session: WhatsAppContext, jid: string): Promise<void> {
-  if (!isUserJid(jid) || jid === ownJid(session)) return;
-  const { lidMapping, validateSession } = requireLive(session).socket.signalRepository;
-  if (await lidMapping.getLIDForPN(jid).catch(() => null)) return;
-  if ((await validateSession(jid)).exists) return;
-  if (session.lids.failures(jid) >= LID_TRIES) throw new SendRefused(NO_ADDRESS);
-  throw notNow(session, NO_ADDRESS);
-}
-
-/** Refuses to delete what others wrote, but as an admin of the group: the network would take it, and no app do it. */
-async function requireDeletable(
-  session: WhatsAppContext,
-  { to, type, target }: OutboundMessage,
-): Promise<void> {
-  if (type !== 'delete' || target?.from_me !== false) return;
-  const isAdmin =
-    isGroupJid(to) &&
-    (await isOwnAdmin(session, to).catch((cause) => {
-      throw cause instanceof SendRefused ? cause : notNow(session, 'network_unavailable', cause);
-    }));
-  if (!isAdmin) throw new SendRefused('not_allowed');
-}
-
 async function gather(session: WhatsAppContext, message: OutboundMessage): Promise<Ingredients> {
   const now = session.deps.clock.now();
   const find = (chat: string, id: string | undefined) => (id ? findMessage(session, chat, id) : null);
@@ -272,9 +204,12 @@ async function gather(session: WhatsAppContext, message: OutboundMessage): Promi
     message.source ? find(message.source.chat, message.source.id) : null,
     find(STATUS_BROADCAST, message.status?.id),
   ]);
+  const timer = await readTimer(session, message.to).catch((cause) => {
+    throw unanswered(session, cause);
+  });
   const kind = message.type.replace(/^status_/, '');
   const media = message.media && (await uploadMedia(transferOf(session), kind, message.media, now));
-  return { me: ownJid(session), now, secret: randomBytes(32), media, quoted, target, source, status };
+  return { me: ownJid(session), now, secret: randomBytes(32), media, timer, quoted, target, source, status };
 }
 
 const LIMITED = '463';

@@ -8,6 +8,7 @@ import {
 import { act } from './actions.ts';
 import { createAnswers } from './answers.ts';
 import { createCachedKeys } from './cached-keys.ts';
+import { createChatTimers } from './chat-timers.ts';
 import { endingOf, readEnding } from './disconnects.ts';
 import { createFetchRoute } from './fetch-route.ts';
 import { createFrameGate } from './frame-gate.ts';
@@ -139,6 +140,7 @@ async function createContext(
       now: () => deps.clock.now(),
     }),
     stanzas: createStanzas(keys),
+    timers: createChatTimers(keys),
     sending: { last: Promise.resolve(), breaks: 0 },
     messages: createMessageLines(arrivals, (some) => recordMessages(session, some), told('arrivals')),
     takeReceipt: receipts.inBatches((told) => recordReceipts(session, told), BATCH_MAX),

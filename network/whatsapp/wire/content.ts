@@ -1,5 +1,5 @@
 /** The kinds of content in a network message: finding it, unwrapping it, its context. */
-import type { WireContext, WireMessage } from './wire-types.ts';
+import { PROTOCOL, type WireContext, type WireMessage } from './wire-types.ts';
 
 const WRAPPERS = [
   'deviceSentMessage',
@@ -50,6 +50,34 @@ export function readContext(message: WireMessage): WireContext {
   const content =
     kind && kind !== 'conversation' ? (message[kind] as { contextInfo?: WireContext | null }) : null;
   return content?.contextInfo ?? {};
+}
+
+/** What people write. With a timer in its context it disappears; as a plain text it has no context. */
+const WRITTEN: ReadonlySet<keyof WireMessage> = new Set([
+  ...(['conversation', 'extendedTextMessage', 'contactMessage', 'contactsArrayMessage'] as const),
+  ...(['imageMessage', 'videoMessage', 'ptvMessage', 'audioMessage', 'documentMessage'] as const),
+  ...(['stickerMessage', 'locationMessage', 'pollCreationMessage', 'pollCreationMessageV3'] as const),
+  'eventMessage',
+] as const);
+/** Far above the longest that apps offer, 90 days. */
+const TIMER_MAX_S = 366 * 24 * 60 * 60;
+
+/** Seconds after which messages of its chat disappear, as the message says: 0 if they stay, null if it says nothing of that. */
+export function timerOf(message: WireMessage): number | null {
+  const inner = unwrap(message).message;
+  const { protocolMessage: protocol } = inner;
+  if (protocol?.type === PROTOCOL.timer) return secondsOf(protocol.ephemeralExpiration);
+  return isWritten(inner) ? secondsOf(readContext(inner).expiration) : null;
+}
+
+export function isWritten(message: WireMessage): boolean {
+  const kind = kindOf(unwrap(message).message);
+  return kind !== null && WRITTEN.has(kind);
+}
+
+/** The sender may have written any number. */
+function secondsOf(value: number | null | undefined): number {
+  return typeof value === 'number' && value > 0 && value <= TIMER_MAX_S ? Math.floor(value) : 0;
 }
 
 /** The content to quote or send again, without its own context and secrets. */

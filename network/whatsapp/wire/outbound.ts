@@ -9,9 +9,8 @@ import {
   bareContent,
   contextOf,
   forwardedCopy,
+  isWritten,
   kindOf,
-  readContext,
-  unwrap,
   withContext,
   withWords,
 } from './content.ts';
@@ -37,6 +36,8 @@ export interface Ingredients {
   /** 32 random bytes with which others encrypt their answers: for polls and events. */
   secret: Uint8Array;
   media?: UploadedMedia | undefined;
+  /** Seconds after which messages of the chat disappear; 0: they stay. */
+  timer: number;
   quoted?: KnownMessage | null | undefined;
   /** The message of a reaction, edit or delete, if it is known. */
   target?: KnownMessage | null | undefined;
@@ -67,8 +68,8 @@ export function compose(message: OutboundMessage, from: Ingredients): Composed {
   const operation = operationOf(message);
   const composed = entryOf(COMPOSERS, operation)(message, from);
   // A forward says nothing of its own.
-  if (operation === 'forward') return composed;
-  const context = { ...mentionsOf(message.content), ...answerOf(message, from) };
+  const said = operation === 'forward' ? {} : { ...mentionsOf(message.content), ...answerOf(message, from) };
+  const context = from.timer > 0 && isWritten(composed.message) ? { ...said, expiration: from.timer } : said;
   return Object.keys(context).length === 0
     ? composed
     : { ...composed, message: withContext(composed.message, context) };
@@ -291,10 +292,5 @@ function answerOf(message: OutboundMessage, { quoted, status, me }: Ingredients)
   // A message that is not stored is still named; the recipient's app shows its own copy.
   const from = quoted ? (quoted.fromMe ? me : quoted.from) : message.to;
   const answered = shownOf(quoted);
-  // In a chat with disappearing messages, the answer disappears as well.
-  const expiration = quoted && readContext(unwrap(quoted.message).message).expiration;
-  return {
-    ...contextOf({ id: message.quotedId, from, message: answered }),
-    ...(expiration ? { expiration } : {}),
-  };
+  return contextOf({ id: message.quotedId, from, message: answered });
 }

@@ -132,6 +132,7 @@ export interface WireMessage {
     type?: Maybe<number>;
     editedMessage?: Maybe<WireMessage>;
     timestampMs?: Maybe<WireNumber>;
+    ephemeralExpiration?: Maybe<number>;
   }>;
   buttonsMessage?: Maybe<{
     contentText?: Maybe<string>;
@@ -169,4 +170,4 @@ export interface WireMessage {
 }
 
 /** `ProtocolMessage.Type` of the network. */
-export const PROTOCOL = { revoke: 0, edit: 14 } as const;
+export const PROTOCOL = { revoke: 0, timer: 3, edit: 14 } as const;

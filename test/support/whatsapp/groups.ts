@@ -25,6 +25,7 @@ export function createGroup(
     addressing,
     announce: false,
     locked: false,
+    timer: 0,
     code: newCode(),
     createdAt: new Date(),
   };
@@ -88,6 +89,7 @@ export function describe(group: Group): Stanza {
       ...body,
       ...(group.announce ? [node('announcement')] : []),
       ...(group.locked ? [node('locked')] : []),
+      ...(group.timer > 0 ? [node('ephemeral', { expiration: String(group.timer) })] : []),
     ],
   );
 }
@@ -96,6 +98,13 @@ export function describe(group: Group): Stanza {
 export function addMember(group: Group, by: Phone, phone: Phone): void {
   group.members.set(phone.number, { phone, admin: false });
   announceChange(group, by, node('add', {}, [memberNode(group, phone)]));
+}
+
+/** Somebody changes after how many seconds messages disappear. */
+export function setTimer(group: Group, by: Phone, seconds: number): void {
+  group.timer = seconds;
+  const what = seconds > 0 ? node('ephemeral', { expiration: String(seconds) }) : node('not_ephemeral');
+  announceChange(group, by, what);
 }
 
 /** Tells the members' devices what somebody did to a group. */

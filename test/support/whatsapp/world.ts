@@ -103,6 +103,8 @@ export interface Group {
   addressing: 'pn' | 'lid';
   announce: boolean;
   locked: boolean;
+  /** Seconds after which its messages disappear; 0: they stay. */
+  timer: number;
   code: string;
   createdAt: Date;
 }

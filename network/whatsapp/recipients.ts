@@ -1,0 +1,67 @@
+/** Checks whom a message goes to, before it is composed: what the network takes and nobody would see is refused. */
+import { isGroupJid, isUserJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
+import { type OutboundMessage, SendRefused } from '@posthorn/core/network/driver.ts';
+import { audienceOf } from './audience.ts';
+import { isOwnAdmin } from './own-rights.ts';
+import { notNow } from './send-errors.ts';
+import { ownJid, requireLive, type WhatsAppContext } from './session-context.ts';
+
+/** Changes of other messages: nothing can refer to them, and they are never the last message of a chat. */
+export const CHANGES: ReadonlySet<string> = new Set(['edit', 'delete', 'reaction']);
+
+/** Throws SendRefused, SendDeferred, or SendUnavailable. */
+export async function requireRecipient(session: WhatsAppContext, message: OutboundMessage): Promise<void> {
+  await requireAccount(session, message.to);
+  await requireAudience(session, message);
+  await requireAddress(session, message.to);
+  await requireDeletable(session, message);
+}
+
+/** Refuses a number without an account: the network would deliver the message only to our own devices. */
+async function requireAccount(session: WhatsAppContext, jid: string): Promise<void> {
+  if (!isUserJid(jid) || session.known.has(jid) || jid === ownJid(session)) return;
+  const { socket } = requireLive(session);
+  const phone = jid.slice(0, jid.indexOf('@'));
+  const found = await socket.onWhatsApp(`+${phone}`).catch(() => undefined);
+  if (!found) throw notNow(session, 'network_unavailable');
+  if (!found.some((each) => each.exists)) throw new SendRefused('recipient_not_found');
+  session.known.add(jid);
+}
+
+/** Refuses a status without an audience: the network would accept it, and nobody would ever see it. */
+async function requireAudience(session: WhatsAppContext, { to, type }: OutboundMessage): Promise<void> {
+  if (to !== STATUS_BROADCAST || CHANGES.has(type)) return;
+  const audience = await audienceOf(session);
+  if (audience.every((jid) => jid === ownJid(session))) throw new SendRefused('status_audience_empty');
+}
+
+/** Maximum queries, at growing intervals, for an anonymous id that the network does not return. */
+const LID_TRIES = 5;
+const NO_ADDRESS = 'recipient_not_addressable';
+
+/**
+ * The network gives a contact's keys only for its anonymous id: without that and without a session, nothing
+ * can be encrypted.
+ */
+async function requireAddress(session: WhatsAppContext, jid: string): Promise<void> {
+  if (!isUserJid(jid) || jid === ownJid(session)) return;
+  const { lidMapping, validateSession } = requireLive(session).socket.signalRepository;
+  if (await lidMapping.getLIDForPN(jid).catch(() => null)) return;
+  if ((await validateSession(jid)).exists) return;
+  if (session.lids.failures(jid) >= LID_TRIES) throw new SendRefused(NO_ADDRESS);
+  throw notNow(session, NO_ADDRESS);
+}
+
+/** Refuses to delete what others wrote, but as an admin of the group: the network would take it, and no app do it. */
+async function requireDeletable(
+  session: WhatsAppContext,
+  { to, type, target }: OutboundMessage,
+): Promise<void> {
+  if (type !== 'delete' || target?.from_me !== false) return;
+  const isAdmin =
+    isGroupJid(to) &&
+    (await isOwnAdmin(session, to).catch((cause) => {
+      throw cause instanceof SendRefused ? cause : notNow(session, 'network_unavailable', cause);
+    }));
+  if (!isAdmin) throw new SendRefused('not_allowed');
+}

@@ -1,0 +1,23 @@
+/** The errors of sends whose questions to the network failed. */
+import { SendDeferred, SendUnavailable } from '@posthorn/core/network/driver.ts';
+import type { WhatsAppContext } from './session-context.ts';
+
+/** The network answers no more questions for a while (`rate-overlimit`); who goes on asking waits longer. */
+const TOO_MANY_QUESTIONS = 429;
+const ASKED_AGAIN_MS = 60_000;
+
+/** The error of a send for which a question to the network failed. */
+export function unanswered(session: WhatsAppContext, cause: unknown): Error {
+  if ((cause as { data?: unknown } | null)?.data === TOO_MANY_QUESTIONS)
+    return new SendDeferred('network_busy', { of: 'chat', forMs: ASKED_AGAIN_MS });
+  return notNow(session, 'network_unavailable', cause);
+}
+
+/**
+ * A question that a send depends on was not answered. If that is because the connection ends, what is behind it in
+ * the window must not overtake it.
+ */
+export function notNow(session: WhatsAppContext, reason: string, cause?: unknown): Error {
+  if (session.phase === 'live' && session.connection?.socket.ws.isOpen) return new SendDeferred(reason);
+  return new SendUnavailable('the session ended before the message was encrypted', { cause });
+}
