@@ -115,6 +115,7 @@ export interface SignalRepository {
     mappingCache: MappingCache;
     getPNForLID(lid: string): Promise<string | null>;
     getLIDForPN(phoneJid: string): Promise<string | null>;
+    getLIDsForPNs(phoneJids: string[]): Promise<{ pn: string; lid: string }[] | null>;
   };
 }
 

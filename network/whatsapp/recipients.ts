@@ -5,27 +5,46 @@ import { audienceOf } from './audience.ts';
 import { isOwnAdmin } from './own-rights.ts';
 import { notNow } from './send-errors.ts';
 import { ownJid, requireLive, type WhatsAppContext } from './session-context.ts';
+import { withoutDevice } from './wire/jids.ts';
 
 /** Changes of other messages: nothing can refer to them, and they are never the last message of a chat. */
 export const CHANGES: ReadonlySet<string> = new Set(['edit', 'delete', 'reaction']);
 
-/** Throws SendRefused, SendDeferred, or SendUnavailable. */
-export async function requireRecipient(session: WhatsAppContext, message: OutboundMessage): Promise<void> {
-  await requireAccount(session, message.to);
+type Address = OutboundMessage['to'];
+
+/** Where the message is to be sent: {@link addressOf} its recipient. Throws SendRefused, SendDeferred, or SendUnavailable. */
+export async function requireRecipient(session: WhatsAppContext, message: OutboundMessage): Promise<Address> {
+  const to = await addressOf(session, message.to);
   await requireAudience(session, message);
-  await requireAddress(session, message.to);
+  await requireAddress(session, to);
   await requireDeletable(session, message);
+  return to;
 }
 
-/** Refuses a number without an account: the network would deliver the message only to our own devices. */
-async function requireAccount(session: WhatsAppContext, jid: string): Promise<void> {
-  if (!isUserJid(jid) || session.known.has(jid) || jid === ownJid(session)) return;
+/**
+ * The account that a number leads to, which may have another number: those in Brazil from before 2012 lack the ninth digit that
+ * everybody writes. The network takes messages for any number, and delivers those for one without an account only to our own
+ * devices. Throws SendRefused, SendDeferred, or SendUnavailable.
+ */
+export async function addressOf(session: WhatsAppContext, jid: Address): Promise<Address> {
+  if (!isUserJid(jid) || jid === ownJid(session)) return jid;
+  const known = knownAddressOf(session, jid);
+  if (known) return known;
   const { socket } = requireLive(session);
   const phone = jid.slice(0, jid.indexOf('@'));
   const found = await socket.onWhatsApp(`+${phone}`).catch(() => undefined);
   if (!found) throw notNow(session, 'network_unavailable');
-  if (!found.some((each) => each.exists)) throw new SendRefused('recipient_not_found');
-  session.known.add(jid);
+  const account = found.find((each) => each.exists);
+  if (!account) throw new SendRefused('recipient_not_found');
+  const named = withoutDevice(account.jid ?? '');
+  const address = isUserJid(named) ? named : jid;
+  session.accounts.set(jid, address);
+  return address as Address;
+}
+
+/** The same for a number that this session has written to. */
+export function knownAddressOf(session: WhatsAppContext, jid: string): Address | undefined {
+  return session.accounts.get(jid) as Address | undefined;
 }
 
 /** Refuses a status without an audience: the network would accept it, and nobody would ever see it. */

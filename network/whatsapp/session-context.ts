@@ -9,6 +9,7 @@ import {
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import type { Dispatcher } from 'undici';
+import type { Addressing } from './addressing.ts';
 import type { Answers } from './answers.ts';
 import type { ChatTimers } from './chat-timers.ts';
 import type { ClientVersion, ClientVersions } from './client-version.ts';
@@ -19,6 +20,7 @@ import type { Intake, SessionIntake } from './intake.ts';
 import type { ConnectionKeys } from './keys.ts';
 import type { LibraryCreds, LibrarySocket, WhatsAppLibrary } from './library-types.ts';
 import type { LidQuestions } from './lid-questions.ts';
+import type { MappingCache } from './mapping-cache.ts';
 import type { FindMediaServers } from './media/servers.ts';
 import type { TransferDeps } from './media/transfer.ts';
 import type { MessageLines } from './message-lines.ts';
@@ -85,6 +87,7 @@ export interface WhatsAppContext {
   qrsShown: number;
   answers: Answers;
   stanzas: Stanzas;
+  addressing: Addressing;
   timers: ChatTimers;
   /** `last` resolves when the messages handed over so far are encrypted; `breaks` counts those that failed. */
   sending: { last: Promise<unknown>; breaks: number };
@@ -97,12 +100,19 @@ export interface WhatsAppContext {
   takeReceipt(receipt: HeardReceipt): Promise<void>;
   /** The last revision given to a change of the account's state; see {@link nextRevision}. */
   revision: number;
-  /** People known to have an account. */
+  /** The accounts that numbers lead to. */
+  accounts: MappingCache;
+  /** Pairs of an anonymous id and a phone that were told. */
   known: Set<string>;
   lids: LidQuestions;
   groups: GroupCache;
   /** As it was told last, and when the network was asked. */
-  timeLock: { isActive: boolean; askedAtMs: number; timer: NodeJS.Timeout | undefined };
+  timeLock: {
+    isActive: boolean;
+    askedAtMs: number;
+    asking: Promise<void> | null;
+    timer: NodeJS.Timeout | undefined;
+  };
   /** Admins of groups, by group JID, and when they were read. */
   admins: Map<string, { atMs: number; jids: ReadonlySet<string> }>;
   /** Who did not upload media again when they were asked, and when that was. */

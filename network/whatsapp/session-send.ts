@@ -5,19 +5,21 @@
 import { randomBytes } from 'node:crypto';
 import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import {
+  type MessageTarget,
   type OutboundMessage,
   SendDeferred,
   type SendReceipt,
   SendRefused,
   SendUnavailable,
 } from '@posthorn/core/network/driver.ts';
+import { mayHelp, type Names, otherNames, wireName, wireNames } from './addressing.ts';
 import { audienceOf } from './audience.ts';
 import { findMessage } from './find-message.ts';
 import { keepMessage } from './known-messages.ts';
 import { takeStanza } from './library-socket.ts';
 import type { WireNode } from './library-types.ts';
 import { uploadMedia } from './media/transfer.ts';
-import { CHANGES, requireRecipient } from './recipients.ts';
+import { addressOf, CHANGES, requireRecipient } from './recipients.ts';
 import { unanswered } from './send-errors.ts';
 import { keepWordsOf } from './session-changes.ts';
 import {
@@ -31,24 +33,43 @@ import {
 import { fail } from './session-end.ts';
 import { readTimer } from './session-timers.ts';
 import type { Stanza } from './stanzas.ts';
-import { onLimited } from './time-lock.ts';
+import { isLimited, onLimited } from './time-lock.ts';
 import { type Composed, compose, type Ingredients } from './wire/outbound.ts';
 
 export async function sendMessage(session: WhatsAppContext, message: OutboundMessage): Promise<SendReceipt> {
   requireLive(session);
   // Nothing else waits for an upload.
   const isUploaded = message.media && !(await session.stanzas.find(message.networkId));
-  const composed = isUploaded ? await composeNow(session, message) : null;
-  const { answer } = await inOrder(session, () => handOver(session, message, composed));
-  const at = await answer;
-  if (message.target && (message.type === 'edit' || message.type === 'delete'))
-    await keepOwnChange(
-      session,
-      message.to,
-      message.target.id,
-      message.type === 'edit' ? message.content : null,
-    );
+  const letter = isUploaded ? await composeNow(session, message) : null;
+  const names = await session.addressing.names();
+  const { answer } = await inOrder(session, () => handOver(session, message, { letter, names }));
+  const at = await answer.catch((err) => sendByOtherNames(session, message, { letter, names }, err));
+  const { target, type } = message;
+  if (target && (type === 'edit' || type === 'delete')) await keepOwnChange(session, { ...message, target });
   return { at };
+}
+
+/** Throws `refusal` if other names cannot help. */
+async function sendByOtherNames(
+  session: WhatsAppContext,
+  message: OutboundMessage,
+  { letter, names }: Way,
+  refusal: unknown,
+): Promise<Date> {
+  if (!mayHelp(message.to, names, refusal) || !session.addressing.mayTryOthers()) throw refusal;
+  if (refusal.reason === 'new_chats_limited' && (await isLimited(session))) throw refusal;
+  const other = otherNames(names);
+  const { answer } = await inOrder(session, () => {
+    onRecorded(session, [message.networkId]);
+    return handOver(session, message, { letter, names: other });
+  });
+  const at = await answer.catch((err) => {
+    if (!(err instanceof SendRefused)) throw err;
+    session.addressing.tried(other, false);
+    throw refusal;
+  });
+  session.addressing.tried(other, true);
+  return at;
 }
 
 /**
@@ -77,38 +98,51 @@ interface HandedOver {
 async function handOver(
   session: WhatsAppContext,
   message: OutboundMessage,
-  composed: Composed | null,
+  { letter, names }: Way,
 ): Promise<HandedOver> {
   requireLive(session);
-  const { networkId: id, to: chat } = message;
+  const { networkId: id } = message;
   const answer = session.answers.known(id);
   if (answer) return { answer };
   const stanza = await session.stanzas.find(id);
   if (stanza) return { answer: sendAgain(session, id, stanza) };
   return seal(session, {
-    ...{ id, chat },
-    composed: composed ?? (await composeNow(session, message)),
+    ...{ id, names, ...(letter ?? (await composeNow(session, message))) },
     isTail: !CHANGES.has(message.type),
     isKept: true,
   });
 }
 
-async function composeNow(session: WhatsAppContext, message: OutboundMessage): Promise<Composed> {
-  await requireRecipient(session, message);
-  return compose(message, await gather(session, message));
+interface Way {
+  letter: Letter | null;
+  names: Names;
+}
+
+interface Letter {
+  /** As the network names it. */
+  chat: string;
+  composed: Composed;
+}
+
+async function composeNow(session: WhatsAppContext, message: OutboundMessage): Promise<Letter> {
+  const chat = await requireRecipient(session, message);
+  const addressed = { ...message, to: chat };
+  return { chat, composed: compose(addressed, await gather(session, addressed)) };
 }
 
 /** The network has the change, so a failure to update our copy does not fail the send. */
 async function keepOwnChange(
   session: WhatsAppContext,
-  ...change: [chat: string, id: string, words: Record<string, unknown> | null]
+  { to, target, type, content }: OutboundMessage & { target: MessageTarget },
 ): Promise<void> {
-  await keepWordsOf(session, ...change).catch((err) =>
+  try {
+    await keepWordsOf(session, await addressOf(session, to), target.id, type === 'edit' ? content : null);
+  } catch (err) {
     session.deps.log.warn(
       { err, instance_id: session.request.instanceId },
       'storing an edited or deleted message failed',
-    ),
-  );
+    );
+  }
 }
 
 interface Outgoing {
@@ -119,11 +153,17 @@ interface Outgoing {
   isTail: boolean;
   /** Its stanza is kept, to be sent again until its outcome is recorded. */
   isKept: boolean;
+  /** By which people are named on the wire. */
+  names: Names;
 }
 
 /** Sends a message that is not repeated, and waits for the network's answer. */
-export async function relay(session: WhatsAppContext, message: Omit<Outgoing, 'isKept'>): Promise<Date> {
-  const { answer } = await inOrder(session, () => seal(session, { ...message, isKept: false }));
+export async function relay(
+  session: WhatsAppContext,
+  message: Omit<Outgoing, 'isKept' | 'names'>,
+): Promise<Date> {
+  const names = await session.addressing.names();
+  const { answer } = await inOrder(session, () => seal(session, { ...message, names, isKept: false }));
   return answer;
 }
 
@@ -159,9 +199,10 @@ async function seal(session: WhatsAppContext, message: Outgoing): Promise<Handed
 async function encrypt(
   session: WhatsAppContext,
   { socket }: Connection,
-  { id, chat, composed: { message, attributes, meta } }: Outgoing,
+  { id, chat, names, composed: { message, attributes, meta } }: Outgoing,
 ): Promise<WireNode> {
-  const statusJidList = chat === STATUS_BROADCAST ? await audienceOf(session) : undefined;
+  const statusJidList =
+    chat === STATUS_BROADCAST ? await wireNames(socket, await audienceOf(session), names) : undefined;
   const options = {
     messageId: id,
     additionalAttributes: attributes ?? {},
@@ -169,8 +210,9 @@ async function encrypt(
     statusJidList,
   };
   try {
+    const to = await wireName(socket, chat, names);
     return await session.request.keys.collect(() =>
-      takeStanza(id, () => socket.relayMessage(chat, message, options)),
+      takeStanza(id, () => socket.relayMessage(to, message, options)),
     );
   } catch (cause) {
     throw unanswered(session, cause);
@@ -201,7 +243,7 @@ async function gather(session: WhatsAppContext, message: OutboundMessage): Promi
   const [quoted, target, source, status] = await Promise.all([
     message.status ? null : find(message.to, message.quotedId),
     find(message.to, message.target?.id),
-    message.source ? find(message.source.chat, message.source.id) : null,
+    message.source ? find(await sourceChatOf(session, message.source.chat), message.source.id) : null,
     find(STATUS_BROADCAST, message.status?.id),
   ]);
   const timer = await readTimer(session, message.to).catch((cause) => {
@@ -210,6 +252,11 @@ async function gather(session: WhatsAppContext, message: OutboundMessage): Promi
   const kind = message.type.replace(/^status_/, '');
   const media = message.media && (await uploadMedia(transferOf(session), kind, message.media, now));
   return { me: ownJid(session), now, secret: randomBytes(32), media, timer, quoted, target, source, status };
+}
+
+/** Our own message may be stored under another number than it was sent to. */
+function sourceChatOf(session: WhatsAppContext, chat: string): Promise<string> {
+  return addressOf(session, chat as OutboundMessage['to']).catch(() => chat);
 }
 
 const LIMITED = '463';

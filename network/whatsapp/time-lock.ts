@@ -14,7 +14,13 @@ export function onLimited(session: WhatsAppContext): void {
   const nowMs = session.deps.clock.now().getTime();
   if (nowMs - session.timeLock.askedAtMs < ASKED_AGAIN_MS) return;
   session.timeLock.askedAtMs = nowMs;
-  ask(session).catch(() => onTimeLock(session, { isActive: true }));
+  session.timeLock.asking = ask(session).catch(() => onTimeLock(session, { isActive: true }));
+}
+
+/** Whether the account is limited, after a message was refused with 463; also if the network does not say. */
+export async function isLimited({ timeLock }: WhatsAppContext): Promise<boolean> {
+  await timeLock.asking;
+  return timeLock.isActive;
 }
 
 /** The network says whether the account is limited, when asked and by itself. */

@@ -6,6 +6,7 @@ import {
   type SessionSink,
 } from '@posthorn/core/network/driver.ts';
 import { act } from './actions.ts';
+import { createAddressing } from './addressing.ts';
 import { createAnswers } from './answers.ts';
 import { createCachedKeys } from './cached-keys.ts';
 import { createChatTimers } from './chat-timers.ts';
@@ -19,6 +20,7 @@ import { loadLibrary } from './library.ts';
 import { passBuffer } from './library-events.ts';
 import type { LibraryConfig, LibraryEvents, LibraryLog, WireNode } from './library-types.ts';
 import { createLidQuestions } from './lid-questions.ts';
+import { MappingCache } from './mapping-cache.ts';
 import { downloadReceived } from './media/received.ts';
 import { createMediaServers } from './media/servers.ts';
 import { BATCH_MAX, createMessageLines } from './message-lines.ts';
@@ -26,6 +28,7 @@ import { handleOneByOne } from './one-by-one.ts';
 import { createPatience } from './patience.ts';
 import { createRoute } from './proxy.ts';
 import { createPump } from './pump.ts';
+import { knownAddressOf } from './recipients.ts';
 import { onMessage, onReceipt, recordMessages, recordReceipts } from './session-arrivals.ts';
 import type { Connection, SessionDeps, WhatsAppContext } from './session-context.ts';
 import { afterRefusal, closeGently, end, endedSession, fail, onUnheard } from './session-end.ts';
@@ -89,7 +92,8 @@ function sessionOf(session: WhatsAppContext): NetworkSession {
     act: (op, args) => act(session, op, args),
     download: (media) => downloadReceived(session, media),
     async typing(chat) {
-      if (session.phase === 'live') await session.connection?.socket.sendPresenceUpdate('composing', chat);
+      const to = knownAddressOf(session, chat) ?? chat;
+      if (session.phase === 'live') await session.connection?.socket.sendPresenceUpdate('composing', to);
     },
     recorded: (ids) => onRecorded(session, ids),
     markRead: (chat, ids) => markRead(session, chat, ids),
@@ -140,15 +144,17 @@ async function createContext(
       now: () => deps.clock.now(),
     }),
     stanzas: createStanzas(keys),
+    addressing: createAddressing(keys, () => deps.clock.now().getTime()),
     timers: createChatTimers(keys),
     sending: { last: Promise.resolve(), breaks: 0 },
     messages: createMessageLines(arrivals, (some) => recordMessages(session, some), told('arrivals')),
     takeReceipt: receipts.inBatches((told) => recordReceipts(session, told), BATCH_MAX),
     revision: 0,
+    accounts: new MappingCache(),
     known: new Set(),
     lids: createLidQuestions(() => deps.clock.now().getTime()),
     groups: createGroupCache(() => deps.clock.now().getTime()),
-    timeLock: { isActive: false, askedAtMs: Number.NEGATIVE_INFINITY, timer: undefined },
+    timeLock: { isActive: false, askedAtMs: Number.NEGATIVE_INFINITY, asking: null, timer: undefined },
     ...{ admins: new Map(), silent: new Map(), callers: new Map() },
     told: Promise.withResolvers(),
   };

@@ -55,7 +55,7 @@ test('the network is asked again when a limit should be over, and not before a m
   const session = {
     deps: { clock: { now: () => now } },
     phase: 'live',
-    timeLock: { isActive: false, askedAtMs: 0, timer: undefined },
+    timeLock: { isActive: false, askedAtMs: 0, asking: null, timer: undefined },
     sink: { restricted() {} },
     connection: {
       socket: {

@@ -158,7 +158,7 @@ function answerUsync(world: World, _device: LinkedDevice, stanza: Stanza): Answe
   const users = children(child(usync, 'list'), 'user').map((user) => {
     const number = child(user, 'contact')?.content ? textOf(child(user, 'contact')).replace('+', '') : null;
     const jid = user.attrs.jid ?? `${number}@s.whatsapp.net`;
-    const phone = phoneOf(world, jid);
+    const phone = number === null ? phoneOf(world, jid) : accountOf(world, number);
     const answers = asked.map((protocol) => protocolAnswer(world, protocol, phone, number));
     return node(
       'user',
@@ -173,6 +173,11 @@ function answerUsync(world: World, _device: LinkedDevice, stanza: Stanza): Answe
     asked.map((protocol) => node(protocol)),
   );
   return [node('usync', { sid, mode, context, last: 'true', index: '0' }, [result, node('list', {}, users)])];
+}
+
+/** Accounts in Brazil from before 2012 have no ninth digit, and are found with it, too. */
+function accountOf(world: World, number: string): Phone | undefined {
+  return world.phones.get(number) ?? world.phones.get(number.replace(/^(55\d{2})9(\d{8})$/, '$1$2'));
 }
 
 function protocolAnswer(

@@ -1,0 +1,76 @@
+/**
+ * Whether the network takes messages to people by their numbers or by their anonymous ids. That depends on the account: one that
+ * was moved to ids is refused by numbers (463, and 479 for a status), another by ids (400), and nothing tells which it is. So after
+ * such a refusal the message is sent by the other names, and what the network has taken is remembered. A refused message went to
+ * nobody: it may be encrypted anew under its id.
+ */
+import { isUserJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
+import { SendRefused } from '@posthorn/core/network/driver.ts';
+import { KINDS } from './keys.ts';
+import type { LibrarySocket } from './library-types.ts';
+import type { SharedKeys } from './shared-keys.ts';
+import { withoutDevice } from './wire/jids.ts';
+
+export type Names = 'numbers' | 'ids';
+
+export interface Addressing {
+  /** What the network took last. */
+  names(): Promise<Names>;
+  /** Whether the other names may be tried: not for ten minutes after they were refused as well. */
+  mayTryOthers(): boolean;
+  /** The network has taken a message by these names, or refused it by both. */
+  tried(names: Names, isTaken: boolean): void;
+}
+
+const ROW = 'me';
+const AGAIN_MS = 10 * 60_000;
+
+export function createAddressing(keys: SharedKeys, nowMs: () => number): Addressing {
+  let current: Names | undefined;
+  let refusedAtMs = Number.NEGATIVE_INFINITY;
+
+  return {
+    async names() {
+      current ??= (await keys.read(KINDS.addressing, [ROW])).get(ROW) === 'ids' ? 'ids' : 'numbers';
+      return current;
+    },
+    mayTryOthers: () => nowMs() - refusedAtMs >= AGAIN_MS,
+    tried(names, isTaken) {
+      if (!isTaken) refusedAtMs = nowMs();
+      if (!isTaken || names === current) return;
+      current = names;
+      keys.writeLater([{ kind: KINDS.addressing, id: ROW, value: names }]);
+    },
+  };
+}
+
+export function otherNames(names: Names): Names {
+  return names === 'ids' ? 'numbers' : 'ids';
+}
+
+/** Whether a message that was refused may be taken by the other names. */
+export function mayHelp(to: string, names: Names, err: unknown): err is SendRefused {
+  if (!(err instanceof SendRefused)) return false;
+  const isInvalid = err.reason === 'invalid_message';
+  if (to === STATUS_BROADCAST) return isInvalid;
+  return isUserJid(to) && (err.reason === 'new_chats_limited' || (names === 'ids' && isInvalid));
+}
+
+/** The same of many people. */
+export async function wireNames(
+  socket: LibrarySocket,
+  jids: readonly string[],
+  names: Names,
+): Promise<string[]> {
+  if (names === 'numbers') return [...jids];
+  const { lidMapping } = socket.signalRepository;
+  const known = (await lidMapping.getLIDsForPNs(jids.filter(isUserJid)).catch(() => null)) ?? [];
+  const ids = new Map(known.map(({ pn, lid }) => [withoutDevice(pn), lid]));
+  return jids.map((jid) => ids.get(jid) ?? jid);
+}
+
+/** The name of a chat on the wire: of somebody whose anonymous id is not known, the number. */
+export async function wireName(socket: LibrarySocket, chat: string, names: Names): Promise<string> {
+  if (names === 'numbers' || !isUserJid(chat)) return chat;
+  return (await socket.signalRepository.lidMapping.getLIDForPN(chat).catch(() => null)) ?? chat;
+}
