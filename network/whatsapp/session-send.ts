@@ -41,9 +41,13 @@ export async function sendMessage(session: WhatsAppContext, message: OutboundMes
   // Nothing else waits for an upload.
   const isUploaded = message.media && !(await session.stanzas.find(message.networkId));
   const letter = isUploaded ? await composeNow(session, message) : null;
-  const names = await session.addressing.names();
-  const { answer } = await inOrder(session, () => handOver(session, message, { letter, names }));
-  const at = await answer.catch((err) => sendByOtherNames(session, message, { letter, names }, err));
+  const way: Way = { letter, names: 'numbers' };
+  // Not before its turn: who waits here could be overtaken.
+  const { answer } = await inOrder(session, async () => {
+    way.names = await session.addressing.names();
+    return handOver(session, message, way);
+  });
+  const at = await answer.catch((err) => sendByOtherNames(session, message, way, err));
   const { target, type } = message;
   if (target && (type === 'edit' || type === 'delete')) await keepOwnChange(session, { ...message, target });
   return { at };
@@ -162,8 +166,10 @@ export async function relay(
   session: WhatsAppContext,
   message: Omit<Outgoing, 'isKept' | 'names'>,
 ): Promise<Date> {
-  const names = await session.addressing.names();
-  const { answer } = await inOrder(session, () => seal(session, { ...message, names, isKept: false }));
+  const { answer } = await inOrder(session, async () => {
+    const names = await session.addressing.names();
+    return seal(session, { ...message, names, isKept: false });
+  });
   return answer;
 }
 

@@ -116,6 +116,26 @@ describe('an account that the network takes messages of', () => {
     await recorded.session.close();
   });
 
+  it('in the order in which they are given to a session that begins', async () => {
+    await reopen();
+    const { read } = kept.keys;
+    // What is asked for first is answered last.
+    let waitMs = 200;
+    kept.keys.read = async (...args) => {
+      waitMs -= 20;
+      await new Promise((resolve) => setTimeout(resolve, Math.max(0, waitMs)));
+      return read.apply(kept.keys, args);
+    };
+    const texts = Array.from({ length: 10 }, (_, nth) => `text ${nth}`);
+    const sent = await Promise.all(texts.map((text) => sendText(recorded, friend.jid, text)));
+    await friend.message(sent.at(-1)!, WAIT_MS);
+    assert.deepEqual(
+      friend.messages.map(({ wire }) => wire.conversation),
+      texts,
+    );
+    await recorded.session.close();
+  });
+
   it('by ids alone gets many at once to each of its people, once and in order', async () => {
     const others = [friend, network.phone(newNumber()), network.phone(newNumber())];
     refuse('@s.whatsapp.net', 463);
