@@ -58,6 +58,7 @@ export function end(session: WhatsAppContext, reason: DisconnectReason, error?: 
   if (session.phase === 'ended') return;
   session.phase = 'ended';
   const { connection, request, answers } = session;
+  clearTimeout(session.timeLock.timer);
   connection?.gate.close();
   answers.end();
   session.intake.close();

@@ -5,7 +5,7 @@
 import type { LibraryEvents } from './library-types.ts';
 import type { WhatsAppContext } from './session-context.ts';
 
-/** In what an account sends meanwhile, many are refused. */
+/** A limited account has many messages refused in a row: one question answers for all of them. */
 const ASKED_AGAIN_MS = 60_000;
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
