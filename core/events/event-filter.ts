@@ -10,15 +10,15 @@ export interface EventFilter {
   hidden?: readonly string[];
 }
 
-/** With it, whoever reads it pairs a phone of theirs, which agents may not (ACC-37). */
-const PAIRS: readonly string[] = ['instance.qr_updated'];
+/** Whoever reads such an event can pair a phone of their own, which agents may not (ACC-37). */
+const PAIRING_TYPES: readonly string[] = ['instance.qr_updated'];
 
 /** The types that a caller gets no events of. */
 export function hiddenFrom({
   role,
   isSuperadmin,
 }: Pick<Principal, 'role' | 'isSuperadmin'>): readonly string[] {
-  return role === 'agent' && !isSuperadmin ? PAIRS : [];
+  return role === 'agent' && !isSuperadmin ? PAIRING_TYPES : [];
 }
 
 /** The patterns as SQL LIKE takes them, or null when every type is desired. */

@@ -212,8 +212,8 @@ export interface PairedIdentity {
  * `replaced`: a second login kicked this one, or its epoch was older than one seen before. `credentials_refused`: the
  * network takes the given credentials no longer; they are kept, and a person has to act.
  * `logged_out`: unpaired from the phone, the credentials are void. `version_refused`: the network wants a newer
- * driver, and the driver knows no newer version to say. `failed`: what the network sent could not be taken, and may come again in the next session. `closed`: by
- * `close`.
+ * driver, and the driver knows no newer version to say. `failed`: data from the network could not be handled, and
+ * may come again in the next session. `closed`: by `close`.
  */
 export type DisconnectReason =
   | 'connection_lost'

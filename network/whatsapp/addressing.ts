@@ -49,14 +49,20 @@ export function otherNames(names: Names): Names {
 }
 
 /** Whether a message that was refused may be taken by the other names. */
-export function mayHelp(to: string, names: Names, err: unknown): err is SendRefused {
+export function mayOtherNamesHelp(to: string, names: Names, err: unknown): err is SendRefused {
   if (!(err instanceof SendRefused)) return false;
   const isInvalid = err.reason === 'invalid_message';
   if (to === STATUS_BROADCAST) return isInvalid;
   return isUserJid(to) && (err.reason === 'new_chats_limited' || (names === 'ids' && isInvalid));
 }
 
-/** The same of many people. */
+/** The name of a chat on the wire: of somebody whose anonymous id is not known, the number. */
+export async function wireName(socket: LibrarySocket, chat: string, names: Names): Promise<string> {
+  if (names === 'numbers' || !isUserJid(chat)) return chat;
+  return (await socket.signalRepository.lidMapping.getLIDForPN(chat).catch(() => null)) ?? chat;
+}
+
+/** The names of many people on the wire, see {@link wireName}. */
 export async function wireNames(
   socket: LibrarySocket,
   jids: readonly string[],
@@ -67,10 +73,4 @@ export async function wireNames(
   const known = (await lidMapping.getLIDsForPNs(jids.filter(isUserJid)).catch(() => null)) ?? [];
   const ids = new Map(known.map(({ pn, lid }) => [withoutDevice(pn), lid]));
   return jids.map((jid) => ids.get(jid) ?? jid);
-}
-
-/** The name of a chat on the wire: of somebody whose anonymous id is not known, the number. */
-export async function wireName(socket: LibrarySocket, chat: string, names: Names): Promise<string> {
-  if (names === 'numbers' || !isUserJid(chat)) return chat;
-  return (await socket.signalRepository.lidMapping.getLIDForPN(chat).catch(() => null)) ?? chat;
 }

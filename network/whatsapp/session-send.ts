@@ -12,7 +12,7 @@ import {
   SendRefused,
   SendUnavailable,
 } from '@posthorn/core/network/driver.ts';
-import { mayHelp, type Names, otherNames, wireName, wireNames } from './addressing.ts';
+import { mayOtherNamesHelp, type Names, otherNames, wireName, wireNames } from './addressing.ts';
 import { audienceOf } from './audience.ts';
 import { findMessage } from './find-message.ts';
 import { keepMessage } from './known-messages.ts';
@@ -60,7 +60,7 @@ async function sendByOtherNames(
   { letter, names }: Way,
   refusal: unknown,
 ): Promise<Date> {
-  if (!mayHelp(message.to, names, refusal) || !session.addressing.mayTryOthers()) throw refusal;
+  if (!mayOtherNamesHelp(message.to, names, refusal) || !session.addressing.mayTryOthers()) throw refusal;
   if (refusal.reason === 'new_chats_limited' && (await isLimited(session))) throw refusal;
   const other = otherNames(names);
   const { answer } = await inOrder(session, () => {
