@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { processEvent } from '@posthorn/core/billing/provider-events/process-event.ts';
 import { freePort, type RunningProcess, startProcess, waitFor } from '../support/process.ts';
+import { sized } from '../support/size.ts';
 import { startAsaasServer } from './asaas-server.ts';
 import {
   drainEvents,
@@ -26,6 +27,10 @@ const EVENTS = [
   'PAYMENT_DELETED',
   'SUBSCRIPTION_DELETED',
 ];
+
+/** Each starts the process again, which takes longer than all that it does between. */
+const KILLS = sized(5, 15, 15);
+const CREATIONS = sized(4, 10, 10);
 
 let billing: TestBilling;
 before(async () => {
@@ -170,7 +175,7 @@ describe('a process that is killed', () => {
     let kills = 0;
     const killer = (async () => {
       // So many at most: on a busy machine a start takes longer than the time to the next kill.
-      while (sending && kills < 15) {
+      while (sending && kills < KILLS) {
         await delay(Math.random() * 250);
         kills += 1;
         await process!.restart();
@@ -213,7 +218,7 @@ describe('a process that is killed', () => {
       assert.equal(charges.filter((charge) => charge.status === 'received').length, 13);
       assert.equal(subscription[0]!.status, 'active');
     }
-    assert.ok(kills >= 5, `${kills} kills`);
+    assert.ok(kills >= Math.min(KILLS, 5), `${kills} kills`);
     console.log(`${letters.length} events, ${kills} kills`);
   });
 
@@ -234,7 +239,7 @@ describe('a process that is killed', () => {
         body: JSON.stringify(body),
       }).catch(() => null);
     const companies = [];
-    for (let i = 0; i < 10; i += 1) {
+    for (let i = 0; i < CREATIONS; i += 1) {
       const company = await billing.company();
       assert.equal(
         (await post('/v1/billing/profile', company.apiKey, { ...PROFILE, document_number: newCpf() }))
@@ -249,7 +254,7 @@ describe('a process that is killed', () => {
         plan_code: 'starter_monthly',
         billing_type: 'boleto',
       });
-      await delay(20 + i * 30);
+      await delay(20 + (i * 300) / CREATIONS);
       await process.restart();
       await creation;
     }
