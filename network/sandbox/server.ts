@@ -30,7 +30,6 @@ import { journalPath, makeDataDir, noJournal, openJournal } from './state/journa
 import { createLedger } from './state/ledger.ts';
 import { initialDefaults, type Session } from './state/model.ts';
 import { restoreWorld, resumeWorld } from './state/restore.ts';
-import { createTimerWheel } from './state/timer-wheel.ts';
 import type { World } from './state/world.ts';
 
 export interface SandboxOptions {
@@ -137,7 +136,7 @@ export async function createSandboxServer(options: SandboxOptions = {}): Promise
   async function closeAll() {
     clearInterval(heartbeat);
     graph.close();
-    world.wheel.stop();
+    world.isClosed = true;
     for (const session of sessions) endSession(world, session, 'shutting_down');
     outbox.stop();
     world.journal.close();
@@ -160,7 +159,7 @@ export async function createSandboxServer(options: SandboxOptions = {}): Promise
 
 /** An empty network. */
 function createWorld(options: SandboxOptions, log: SandboxLog, outbox: Outbox): World {
-  return {
+  const world: World = {
     phones: new Map(),
     groups: new Map(),
     lids: new Map(),
@@ -169,13 +168,20 @@ function createWorld(options: SandboxOptions, log: SandboxLog, outbox: Outbox): 
     ledger: createLedger(),
     kept: createKept(options.keepMessages ?? KEEP_MESSAGES),
     journal: noJournal,
-    wheel: createTimerWheel(),
     faults: createFaultBook(),
     log,
     defaults: initialDefaults,
     wake: outbox.wake,
     flush: outbox.flush,
+    isClosed: false,
+    later(ms, task) {
+      const timer = setTimeout(() => {
+        if (!world.isClosed) task();
+      }, ms);
+      timer.unref();
+    },
   };
+  return world;
 }
 
 async function openWorld(

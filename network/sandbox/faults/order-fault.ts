@@ -29,7 +29,7 @@ export function orderFault(
     (order.kind === 'drop' && order.at === 'now');
   if (isOver) world.faults.remove((each) => each === fault);
   else if (order.duration_ms) {
-    world.wheel.after(order.duration_ms, () => clearFaults(world, (each) => each === fault));
+    world.later(order.duration_ms, () => clearFaults(world, (each) => each === fault));
   }
   return { fault, injected };
 }

@@ -148,5 +148,5 @@ function giveAnswer(world: World, session: Session, frame: ServerFrame): void {
     if (session.phase !== 'ended') sendFrame(session, frame);
   };
   if (delayMs === 0) give();
-  else world.wheel.after(delayMs, give);
+  else world.later(delayMs, give);
 }

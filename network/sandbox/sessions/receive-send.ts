@@ -88,6 +88,6 @@ function answer(world: World, session: Session, ack: string, plan: SendPlan | nu
     if (plan?.dropAt === 'after_ack') session.cutAfterFlush = true;
     world.wake(session);
   };
-  if (plan && plan.delayMs > 0) world.wheel.after(plan.delayMs, put);
+  if (plan && plan.delayMs > 0) world.later(plan.delayMs, put);
   else put();
 }

@@ -88,7 +88,7 @@ export function deliver(world: World, phone: Phone, message: Message): void {
   } else {
     const delayMs = settingOf(world, phone, 'delivery_delay_ms');
     if (delayMs === 0) arrive(world, phone, message);
-    else world.wheel.after(delayMs, () => arriveLater(world, phone, message));
+    else world.later(delayMs, () => arriveLater(world, phone, message));
   }
 }
 
@@ -166,7 +166,7 @@ function arrive(world: World, phone: Phone, message: Message) {
 
 /** Opens a message after the phone's delay, if it is still unread and the phone online by then. */
 export function scheduleRead(world: World, phone: Phone, message: Message): void {
-  world.wheel.after(settingOf(world, phone, 'read_delay_ms'), () => {
+  world.later(settingOf(world, phone, 'read_delay_ms'), () => {
     if (phone.account || !isOnline(world, phone)) return;
     if (openMessage(world, phone, message)) answer(world, phone, message);
   });

@@ -9,7 +9,6 @@ import type { Cdn } from './cdn.ts';
 import type { Journal } from './journal.ts';
 import type { Ledger } from './ledger.ts';
 import type { Account, Group, Kept, Phone, PhoneSettings, Session } from './model.ts';
-import type { TimerWheel } from './timer-wheel.ts';
 
 export interface World {
   readonly phones: Map<string, Phone>;
@@ -21,7 +20,6 @@ export interface World {
   readonly ledger: Ledger;
   readonly kept: Kept;
   journal: Journal;
-  readonly wheel: TimerWheel;
   readonly faults: FaultBook;
   readonly log: SandboxLog;
   /** The settings of phones that were given none. */
@@ -30,4 +28,7 @@ export interface World {
   wake(session: Session): void;
   /** Writes the journal and sends what waits, now. */
   flush(): void;
+  isClosed: boolean;
+  /** Runs `task` after `ms`, unless the network is closed by then. */
+  later(ms: number, task: () => void): void;
 }
