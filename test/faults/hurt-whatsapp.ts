@@ -57,7 +57,8 @@ export async function hurtWhatsApp(hurting: Hurting): Promise<Map<What, number>>
     } else {
       const victim = system.workers[randomInt(system.workers.length)]!;
       await victim.kill('SIGKILL');
-      await victim.restart();
+      // A start that stalls on a busy machine is declared dead by the other worker and ends; a service manager tries again.
+      await victim.restart().catch(() => victim.restart());
     }
   }
   network.faults.onMessage = null;
