@@ -37,6 +37,7 @@ test(`${KILLS} kills of workers, connections, the database and leases while What
   const paired = await pairAll(call, phones);
 
   const stopping = new AbortController();
+  t.after(() => stopping.abort());
   const writing = paired.map((each, nth) => writeAll(network, each, { friends, nth }, stopping.signal));
   for (const each of writing) each.catch(() => stopping.abort());
   const kinds = await hurtWhatsApp({

@@ -45,6 +45,7 @@ test(`${KILLS} kills of workers, connections, the database and leases while What
   // No receipt of it proves that a message has arrived: those without an answer are repeated.
   friend.goOffline();
   const stopping = new AbortController();
+  t.after(() => stopping.abort());
   const sending = paired.map((each, nth) => sendAll(network, call, each, { friend, nth }, stopping.signal));
   for (const each of sending) each.catch(() => stopping.abort());
   const kinds = await hurtWhatsApp({
