@@ -113,10 +113,10 @@ export const LIST_LIMIT = { default: 50, max: 200 } as const;
 
 /** How long the Cloud API takes what is not an approved template, from the last message of the other side. */
 export const CONVERSATION_WINDOW_S = 24 * 3600;
-/** Of an approved template: its parts, and the values of one part. */
+/** Limits of an approved template that is sent: its components, and the parameters of one component. */
 export const TEMPLATE_COMPONENTS_MAX = 16;
 export const TEMPLATE_PARAMETERS_MAX = 64;
-/** Of lists and buttons with a link, in characters: Meta refuses longer ones only after it has taken them. */
+/** Limits of lists and of buttons with a link, in characters: Meta accepts longer ones and refuses them only later. */
 export const INTERACTIVE_BODY_MAX_CHARS = 1024;
 export const INTERACTIVE_LINE_MAX_CHARS = 60;
 export const INTERACTIVE_BUTTON_MAX_CHARS = 20;
@@ -124,7 +124,7 @@ export const LIST_ROWS_MAX = 10;
 export const LIST_TITLE_MAX_CHARS = 24;
 export const LIST_DESCRIPTION_MAX_CHARS = 72;
 export const LIST_ROW_ID_MAX_CHARS = 200;
-/** Of a template that is given to Meta for approval. */
+/** Limits of a template that is submitted to Meta for approval. */
 export const TEMPLATE_REVIEW_BUTTONS_MAX = 10;
 export const TEMPLATE_BODY_MAX_CHARS = 1024;
 export const TEMPLATE_EXAMPLES_MAX = 64;

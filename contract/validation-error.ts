@@ -21,13 +21,12 @@ export interface InputCodes {
 const DEFAULT_CODES: InputCodes = { missing: 'MISSING_FIELD', invalid: 'BAD_REQUEST' };
 
 /**
- * The code and public message of a failed validation: what is missing or empty is MISSING_FIELD, a check
- * made with `failsWith` gives its own code, the rest is BAD_REQUEST. Of several issues a missing
- * field speaks first: it is what the caller has to mend first. In the query a missing value is
- * BAD_REQUEST.
+ * The code and public message of a failed validation: a missing or empty field gives MISSING_FIELD, a check made with
+ * `failsWith` gives its own code, and any other fault gives BAD_REQUEST. When there are several issues, a missing field
+ * is reported first, because the caller has to mend it first. A missing value in the query gives BAD_REQUEST.
  *
- * `input` is the value that was parsed. Zod does not say whether a value was absent or of a wrong type for
- * enums, so the path is followed in it; without `input` the issue's text decides.
+ * `input` is the value that was parsed. Zod does not say whether an enum's value was absent or of a wrong type, so the
+ * path is followed in `input`; without `input` the issue's text decides.
  */
 export function codeOfIssues(
   issues: readonly Issue[],

@@ -1,7 +1,10 @@
 /** Values that the examples of documents share, so that one thing looks the same in all of them. */
 export const TIME = '2026-01-31T12:00:00.000Z';
 export const LATER = '2026-01-31T13:00:00.000Z';
-/** A time to come. What is served has one a week ahead in its place: scheduled sends are taken for one year at most. */
+/**
+ * A future time. A served document shows one that is a week ahead instead: a send can be scheduled at most one year
+ * ahead.
+ */
 export const AHEAD = '2030-01-01T10:00:00Z';
 /** Unix seconds of {@link TIME}. */
 export const UNIX_S = 1_769_860_800;

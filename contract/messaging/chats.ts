@@ -188,7 +188,7 @@ export const chats = {
 const CONTACT = `${INSTANCE}/contacts/:contactId` as const;
 const BLOCK = { ...READ, errors: ['INVALID_PHONE', 'INVALID_RECIPIENT', ...DEVICE_ERRORS] } as const;
 
-/** Whom the phone has saved, and who has written to it. */
+/** People whom the phone has saved or who have written to it. */
 export const contacts = {
   list: route(
     {

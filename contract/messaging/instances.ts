@@ -176,7 +176,7 @@ export type Connection = z.infer<typeof connection>;
 const INSTANCE = '/v1/instances/:instanceId' as const;
 const manage = { auth: 'any', access: 'owner_admin', notFound: 'INSTANCE_NOT_FOUND' } as const;
 
-/** 202 with the instance as it stands; repeating the call changes nothing more. */
+/** 202 with the instance's present state; repeating the call changes nothing more. */
 const accepted = { 202: instance };
 const transition = { ...manage, errors: ['INVALID_INSTANCE_TRANSITION'] } as const;
 

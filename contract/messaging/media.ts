@@ -7,7 +7,7 @@ import { c, route } from '../route-meta.ts';
 /** The message for an upload without a file and without an address. */
 export const FILE_OR_URL = 'media_url or file upload required';
 
-/** The JSON form; in a multipart form the file stands in the field `file`. */
+/** The JSON form; in a multipart form the file is in the field `file`. */
 export const uploadMediaBody = z
   .object({
     media_url: z
