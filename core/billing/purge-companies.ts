@@ -34,7 +34,7 @@ export async function purgeCompanies(deps: Pick<BillingDeps, 'db'>): Promise<num
   );
   for (const { company_id } of rows)
     await deps.db.transaction(async (sql) => {
-      // The order of whoever processes an event. Another one could deadlock.
+      // The same order as when an event is processed. Another one could deadlock.
       await sql.query(DELETE_EVENTS, [company_id]);
       // Requests lock this row first (`lockCompany`), for the same reason.
       await sql.query('SELECT FROM billing.accounts WHERE company_id = $1 FOR UPDATE', [company_id]);

@@ -9,7 +9,10 @@ const REFUSALS = {
   not_a_business: () => apiError('NOT_FOUND', { message: 'this is not a business account' }),
 };
 
-/** What a business says of itself (CHT-8). 404 NOT_FOUND for an account that is none; else as askNetwork throws. */
+/**
+ * The profile that a business has published (CHT-8). Throws 404 NOT_FOUND for an account that is no business; otherwise
+ * as askNetwork does.
+ */
 export async function readBusinessProfile(
   deps: RpcDeps,
   input: BusinessCaller & { query: { jid: string } },

@@ -17,7 +17,7 @@ export interface ChatInput {
   signal: AbortSignal;
 }
 
-/** Messages whose senders are told that they were read, the newest ones. */
+/** The newest messages whose senders learn that they were read. */
 const TOLD_READ_MAX = 1000;
 
 /** Archives a chat here and on the devices, or brings it back (CHT-4). Throws as {@link changeChat}. */
@@ -61,8 +61,9 @@ function mutedUntil({ muted, until, duration_seconds }: MuteChatBody, nowMs: num
 }
 
 /**
- * Marks a chat as read, of which the senders of what was unread learn, or as unread. What arrives while the network is
- * asked stays unread until the reading comes back among the messages, which says before or after which ones it was.
+ * Marks a chat as unread, or as read, which the senders of its unread messages learn. A message that arrives while the
+ * network is asked stays unread until the network reports the reading among the messages: its place there says which
+ * messages came before it.
  */
 export async function readChat(deps: RpcDeps, input: ChatInput, read: boolean): Promise<Chat> {
   await requireCapable(deps, input, 'chat_read');

@@ -19,7 +19,7 @@ export interface ChatFilter {
 const UNREAD = '(c.unread_count > 0 OR c.marked_unread)';
 
 /**
- * The chats of an instance by keyset, those with the latest activity first (CHT-4). What is archived and what is unread
+ * The chats of an instance by keyset, those with the latest activity first (CHT-4). Archived chats and unread chats
  * have indexes of their own; the chats of a label are few, and sorted. Throws 404 INSTANCE_NOT_FOUND, 400 BAD_REQUEST.
  */
 export async function listChats(

@@ -24,7 +24,7 @@ export interface ContactFilter {
 }
 
 const COLUMNS = 'jid, name, push_name, blocked, sort_name, updated_at';
-/** Greater than whatever continues a prefix. */
+/** Greater than every text that continues a prefix. */
 const LAST_CHAR = `chr(${0x10ffff})`;
 
 /** Lowered by the database, as the column is: JavaScript may think otherwise of what is a capital letter. */

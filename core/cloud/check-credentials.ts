@@ -3,7 +3,7 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import { z } from 'zod/v4';
 import { askGraph, type GraphAddress, GraphRefused } from '../network/graph-api.ts';
 
-/** What a user gives (contract/messaging/instances.ts). */
+/** The credentials that a user enters (contract/messaging/instances.ts). */
 export interface GivenCredentials {
   phone_number_id: string;
   business_account_id: string;

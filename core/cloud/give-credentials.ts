@@ -44,7 +44,7 @@ export async function giveCredentials(
     if (hold) throw hold;
     if (row.state === 'BANNED')
       throw apiError('INVALID_INSTANCE_TRANSITION', { message: 'the network has banned this instance' });
-    // What the network had limited is the former number.
+    // A restriction of the network holds for the former number only.
     if (row.phone !== phone) row.restriction = null;
     row.phone = phone;
     row.jid = jidOfPhone(phone);

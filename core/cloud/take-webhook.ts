@@ -22,7 +22,7 @@ export async function takeWebhook(
     if (!known) throw apiError('INSTANCE_NOT_FOUND');
     const claimed = digestOf(signature);
     if (!claimed) throw apiError('UNAUTHORIZED');
-    // Read for nobody else: 3 MB are more than strangers may send elsewhere.
+    // Read only for an instance with credentials and a well-formed signature: 3 MB are more than strangers may send.
     const body = await posted.read();
     const digest = createHmac('sha256', known.credentials.app_secret).update(body).digest();
     if (!timingSafeEqual(digest, claimed)) throw apiError('UNAUTHORIZED');
@@ -44,7 +44,10 @@ export async function takeWebhook(
 const INSERT = `INSERT INTO network_inbox (instance_id, company_id, body, received_at)
   SELECT id, company_id, $2, $3 FROM instances WHERE id = $1`;
 
-/** What the header claims of the bytes as they came: written again as JSON, what Meta had escaped would not be. */
+/**
+ * The digest that the header claims for the raw bytes. It does not fit JSON that was parsed and written again, which
+ * loses Meta's escapes.
+ */
 function digestOf(signature: string | string[] | undefined): Buffer | null {
   const hex = typeof signature === 'string' ? /^sha256=([0-9a-f]{64})$/i.exec(signature)?.[1] : undefined;
   return hex === undefined ? null : Buffer.from(hex, 'hex');

@@ -5,7 +5,7 @@ import { deleteMessageBody, editMessageBody } from '@posthorn/contract/messaging
 import { jidOf, type KnownMessage, rule } from './rule.ts';
 import { names, reachedNetwork, wireTarget } from './target.ts';
 
-/** Where the words of each type stand that can be edited (SND-30). */
+/** The field with the editable words of each type (SND-30). */
 const EDITABLE: Record<string, 'text' | 'caption'> = {
   text: 'text',
   image: 'caption',

@@ -1,7 +1,7 @@
 import { type ContactItem, sendContactBody } from '@posthorn/contract/messaging/send-bodies.ts';
 import { given, jidOf, rule } from './rule.ts';
 
-/** One card of a contact send; `vcard` goes over the wire as it stands. */
+/** One card of a contact send; `vcard` goes over the wire unchanged. */
 interface Card {
   name: string;
   phone?: string | undefined;

@@ -16,8 +16,8 @@ const NOT_FORWARDED = new Set([
 ]);
 
 /**
- * A message of the source's type and content. Received or already forwarded sources give the recipient the
- * forwarded mark, one's own give a clean copy (SND-27).
+ * A message of the source's type and content. The recipient sees the forwarded mark if the source was received or
+ * already forwarded, and a clean copy if it was our own (SND-27).
  */
 export const forward = rule({
   body: sendForwardBody,

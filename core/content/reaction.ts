@@ -5,8 +5,8 @@ import { jidOf, rule } from './rule.ts';
 import { wireTarget } from './target.ts';
 
 /**
- * Content `{message_id, emoji, removed?}`. A network id that is not in our history may be one that only
- * the device knows; an unknown UUID can be nobody's (SND-21: 404 MESSAGE_NOT_FOUND).
+ * Content `{message_id, emoji, removed?}`. A network id that is not in our history may be one that only the device
+ * knows; an unknown UUID belongs to no message (SND-21: 404 MESSAGE_NOT_FOUND).
  */
 export const reaction = rule({
   body: sendReactionBody,

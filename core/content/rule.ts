@@ -58,7 +58,7 @@ export interface SendRule<Body = Record<string, unknown>> {
   toMessage(body: Body, found: Found): NewMessage | ApiError;
 }
 
-/** Lets a rule be written in the types of its own body and stand in one table with the others. */
+/** Lets a rule be written in the types of its own body and share one table with the others. */
 export function rule<S extends z.ZodType>(typed: SendRule<z.output<S>> & { body: S }): SendRule {
   return typed as unknown as SendRule;
 }

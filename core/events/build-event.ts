@@ -1,7 +1,7 @@
 import { newId } from '../platform/ids.ts';
 import type { NewEvent } from './insert-events.ts';
 
-/** Whom an event is about, and the request that it traces back to. */
+/** The company and instance that an event is about, and the request that it traces back to. */
 export interface EventSubject {
   companyId: number;
   instanceId: string | null;

@@ -47,7 +47,7 @@ interface Line {
 
 /**
  * Companies take turns: one page for one of them, then the next one (decision 0031). A company has one read at a time,
- * whose page goes to all of its readers that stand at the same place and want the same.
+ * whose page goes to all of its readers that are at the same position and want the same.
  */
 export function createCatchUp(deps: CatchUpDeps): CatchUp {
   /** In the order of their turns. */
@@ -126,7 +126,9 @@ export function createCatchUp(deps: CatchUpDeps): CatchUp {
   return { add, pump };
 }
 
-/** The reader whose turn it is. Those that left go, and those that stand where the live ones do need no query. */
+/**
+ * The reader whose turn it is. Readers that left are dropped, and readers at the live readers' position need no query.
+ */
 function leader({ company, waiting }: Line): FeedReader | null {
   for (const reader of waiting) {
     if (reader.state === 'behind' && !standsAtHead(reader.position, company.head())) return reader;

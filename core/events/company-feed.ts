@@ -132,7 +132,7 @@ async function readOn(feed: FeedContext): Promise<EventPage | null> {
   );
   // The last reader left while this was under way: the next one sets its own head.
   if (feed.position === null) return null;
-  // First: a reader that steps back stands before it, not at it.
+  // First, because a reader that steps back must be before the new position, not at it.
   feed.position = page.next;
   if (page.ahead) resetAll(feed, page.next);
   else deliver(feed, page, position);

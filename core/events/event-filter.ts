@@ -10,7 +10,7 @@ export interface EventFilter {
   hidden?: readonly string[];
 }
 
-/** Whoever reads such an event can pair a phone of their own, which agents may not (ACC-37). */
+/** Events whose readers can pair a phone of their own, which agents may not do (ACC-37). */
 const PAIRING_TYPES: readonly string[] = ['instance.qr_updated'];
 
 /** The types that a caller gets no events of. */

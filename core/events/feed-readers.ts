@@ -31,7 +31,7 @@ export function newReader(filter: EventFilter, after: Cursor, sink: EventSink): 
   };
 }
 
-/** It stands where the live readers stand; `head` is null while there are none. */
+/** Whether a position is that of the live readers; `head` is null while there are none. */
 export function standsAtHead(position: Cursor, head: Cursor | null): boolean {
   return head !== null && compareCursors(position, head) === 0;
 }

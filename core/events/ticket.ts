@@ -14,10 +14,10 @@ import type { Clock } from '../platform/process/clock.ts';
 export interface Tickets {
   issue(principal: Principal): Promise<{ ticket: string; expires_at: string }>;
   /**
-   * Gives the principal that the ticket was issued to, once, with the role that it has by now. Throws TOKEN_INVALID
-   * (forged, or used before), TOKEN_EXPIRED (older than a minute, or than the JWT it was issued to) and, for what happened
-   * since it was issued, COMPANY_SUSPENDED, FORBIDDEN (company gone), PASSWORD_CHANGED and TOKEN_INVALID (session ended,
-   * key revoked, user gone); SERVICE_UNAVAILABLE when that can't be looked up.
+   * Gives the principal that the ticket was issued to, once, with its present role. Throws TOKEN_INVALID (forged, or
+   * used before), TOKEN_EXPIRED (older than a minute, or than the JWT it was issued to) and, for what happened since it
+   * was issued, COMPANY_SUSPENDED, FORBIDDEN (company gone), PASSWORD_CHANGED and TOKEN_INVALID (session ended, key
+   * revoked, user gone); SERVICE_UNAVAILABLE when the database cannot tell.
    */
   redeem(ticket: string): Promise<Principal>;
 }
@@ -99,7 +99,7 @@ interface Holder {
   password_at: number;
 }
 
-/** Null when the company is gone. Whatever goes wrong here, nothing is known about the ticket: 503. */
+/** Null when the company is gone. When the query fails, nothing is known about the ticket: 503. */
 async function redeemFor(
   sql: Sql,
   { companyId, userId, tokenId, jti }: Principal,

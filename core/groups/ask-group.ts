@@ -9,7 +9,7 @@ import { storableGroup } from './group.ts';
 import { readGroup, removeGroup, saveGroup } from './group-rows.ts';
 import { rowOf, viewGroup } from './group-view.ts';
 
-/** Who asks, of which instance. */
+/** The principal who asks, and the instance. */
 export interface GroupCaller {
   principal: Principal;
   instanceId: string;
@@ -68,7 +68,7 @@ export async function askGroup<Op extends GroupCall>(
   }
 }
 
-/** A group in an answer of the network. Throws 502 SEND_FAILED for what is none. */
+/** Parses a group in an answer of the network. Throws 502 SEND_FAILED for an answer that is no group. */
 export function parseGroup(answer: unknown): GroupInfo {
   const parsed = storableGroup.safeParse(answer);
   if (!parsed.success) throw apiError('SEND_FAILED', { cause: parsed.error });

@@ -6,8 +6,8 @@ import { readGroup } from './group-rows.ts';
 import { viewGroup } from './group-view.ts';
 
 /**
- * A group that the instance is in, as the network told of it; with `refresh` it is asked. 404 INSTANCE_NOT_FOUND or
- * NOT_FOUND; with `refresh` as askGroup does.
+ * A group that the instance is in, as the network last reported it; with `refresh` the network is asked first. Throws
+ * 404 INSTANCE_NOT_FOUND or NOT_FOUND; with `refresh` as askGroup does.
  */
 export async function findGroup(
   deps: RpcDeps,

@@ -59,7 +59,7 @@ function settingsOf(row: GroupRow) {
   };
 }
 
-/** What the network just answered, as a row would have it. */
+/** The network's answer in the form of a stored row. */
 export function rowOf(group: GroupInfo, at: Date): GroupRow {
   const { owner, created_at, ...rest } = group;
   return {

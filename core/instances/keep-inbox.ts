@@ -12,8 +12,8 @@ interface Inbox {
 const ROUND_MAX_BYTES = 16 * 1024 * 1024;
 
 /**
- * What a network posted for one instance, as the API stored it (`core/cloud/take-webhook.ts`). Everything happens under the
- * lease of the owner: one that has lost the shard hands over nothing.
+ * Posts of a network for one instance, as the API stored them (`core/cloud/take-webhook.ts`). All reads and deletes
+ * happen under the owner's lease: a worker that has lost the shard hands over nothing.
  */
 export function createInbox(db: Db, { instanceId, lease }: { instanceId: string; lease: Lease }): Inbox {
   return {

@@ -32,7 +32,7 @@ interface Scope {
   lease: Lease;
 }
 
-/** What one session wants to remember: all of it or nothing. */
+/** The keys that one session writes at once: all of them are stored, or none. */
 interface KeyWrite extends Scope {
   changes: readonly SessionKey[];
 }
@@ -88,9 +88,9 @@ async function writeKeys(
 }
 
 /**
- * The keys of one instance's session, sealed one by one as credentials are. Everything happens under the
- * lease of the owner: a write that comes late throws LeaseLost and has written nothing (INS-17), and a read of a
- * worker that lost its shard gets no keys to go on with.
+ * The keys of one instance's session, sealed one by one as credentials are. All reads and writes happen under the
+ * owner's lease: a late write throws LeaseLost and has written nothing (INS-17), and a worker that lost its shard can
+ * read no keys.
  */
 export function createSessionKeys(deps: SessionKeysDeps, scope: Scope): SessionKeys {
   const { db, cipher, keyWriter } = deps;

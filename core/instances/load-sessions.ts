@@ -12,7 +12,7 @@ export interface SessionRow {
   shard: number;
   /** The shard that an operator chose for it, or null. */
   placed: number | null;
-  /** What is added to the epoch of its shard, so that it grew when the instance came from another one. */
+  /** Added to the epoch of the shard, so that the sum grows even when the instance came from another shard. */
   epochOffset: number;
   state: InstanceState;
   /** The state that the users asked for; under a hold `disconnected`, except that a logout is finished. */
@@ -27,7 +27,7 @@ export interface SessionRow {
   proxy: Buffer | null;
   /** The reason that users see for a session that is not connected. */
   lastError: string | null;
-  /** What the network has limited, as users see it. */
+  /** The restriction that the network has imposed on the account, as users see it. */
   restriction: string | null;
   /** A phone for which a pairing code was asked and not answered yet. */
   codePhone: string | null;

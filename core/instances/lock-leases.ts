@@ -6,7 +6,7 @@ export interface Lease {
   epoch: number;
   /** The owner before did not hand it over: it may have died of something that comes again. */
   afterCrash?: boolean;
-  /** Of one instance: it may leave the shard while the lease of the shard stands. */
+  /** Set in the lease of one instance, which may leave the shard while the lease of the shard still holds. */
   hold?: Hold;
 }
 
@@ -42,8 +42,8 @@ function createHold(): Hold {
 }
 
 /**
- * The lease under which something was seen has passed: nothing of it was written. Whoever gets this must not
- * acknowledge what it wanted to record; the network tells the new owner again.
+ * The lease under which something was seen has passed, and nothing of it was written. A caller that gets this error
+ * must not acknowledge what it wanted to record; the network repeats it to the new owner.
  */
 export class LeaseLost extends Error {
   readonly lease: Lease;
@@ -60,11 +60,11 @@ export class LeaseLost extends Error {
 export type Recorded = 'recorded';
 
 /**
- * Runs `work` in a transaction in which the lease stands until the commit: a new owner's epoch waits for it.
- * Throws {@link LeaseLost} when the lease has passed; nothing was written then.
+ * Runs `work` in a transaction in which the lease holds until the commit: a new owner's epoch waits for it. Throws
+ * {@link LeaseLost} when the lease has passed; nothing was written then.
  *
- * Everything that a session or an instance queue writes goes through here or through {@link underLeases}; there is no
- * other way to ask for leases, so none that can drop what it was given.
+ * Everything that a session or an instance queue writes goes through here or through {@link underLeases}. There is no
+ * other way to ask for leases, so no caller can drop the result.
  */
 export async function underLease<T>(
   db: Db,
@@ -80,9 +80,9 @@ export async function underLease<T>(
 }
 
 /**
- * The same for entries of many leases in one transaction. `work` gets those whose lease stands; `outcomes`
- * says of each entry, in order, that it was recorded or that its lease was lost. `result` is null when none
- * stands, and `work` was not run.
+ * The same for entries of many leases in one transaction. `work` gets those whose lease holds; `outcomes` says of each
+ * entry, in order, that it was recorded or that its lease was lost. `result` is null when none holds, and `work` was
+ * not run.
  */
 export async function underLeases<In extends { lease: Lease }, Read, T>(
   db: Db,

@@ -2,10 +2,12 @@ import type { Db } from '../platform/database/db.ts';
 import { type Lease, underLease } from './lock-leases.ts';
 
 /**
- * Moves an instance whose session is closed to another shard, under the lease of its present one; false when it is not
- * there any more, or nobody owns the other shard, where nobody would open it. Throws {@link LeaseLost}.
+ * Moves an instance whose session is closed to another shard, under the lease of its present shard. Returns false when
+ * the instance has left that shard, or when the other shard has no live owner who would open the session. Throws
+ * {@link LeaseLost}.
  *
- * What the new owner shows to the network is above what the old one did, also when the new shard has the lower epoch.
+ * The epoch that the new owner shows to the network is higher than the old owner's, even when the new shard has the
+ * lower epoch.
  */
 export async function moveInstance(
   db: Db,

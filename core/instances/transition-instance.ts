@@ -4,7 +4,7 @@ import { type RecorderDeps, type Recording, recordUnderLease } from './create-re
 import type { Lease } from './lock-leases.ts';
 import { type DesiredState, type InstanceState, mayTransition } from './transitions.ts';
 
-/** Columns that change together with the state. What is not named stays. */
+/** Columns that change together with the state. A column that is not named keeps its value. */
 export interface TransitionFields {
   /** Sealed by the caller; null forgets the pairing. */
   credentials?: Buffer | null;
@@ -35,11 +35,11 @@ export interface InstanceTransition {
 export type TransitionOutcome = 'moved' | 'gone' | 'refused';
 
 /**
- * Writes the state of an instance, the transition and its event in one transaction, by the worker that owns
- * it. Nothing was written unless it answers `moved`. Throws LeaseLost when another worker owns it by now.
+ * Writes the state of an instance, the transition and its event in one transaction, by the worker that owns it. Nothing
+ * was written unless it answers `moved`. Throws LeaseLost when another worker now owns it.
  *
- * In a state it is in already only the fields are written, and no event but the end of a pairing. Repeating a transition whose
- * commit was not answered adds no second event.
+ * When the instance is in the state already, only the fields are written, and the only event is the end of a pairing. A
+ * transition that is repeated because its commit got no answer adds no second event.
  */
 export async function transitionInstance(
   deps: RecorderDeps,

@@ -12,8 +12,8 @@ type LabelFact = Extract<NetworkFact, { kind: 'label' | 'label_chat' | 'label_me
 
 /**
  * Records label facts in their order, each once, with its event (EVT-20): label.created, .updated, .deleted,
- * .associated, .dissociated. What the API has stored already is told here all the same, by its revision. Throws
- * LeaseLost.
+ * .associated, .dissociated. A change that the API has stored already still gets its event here, by its revision.
+ * Throws LeaseLost.
  */
 export async function recordLabelFacts(
   deps: RecorderDeps,

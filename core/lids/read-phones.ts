@@ -21,7 +21,7 @@ export interface PhoneBook {
   addressOf(person: Person): Jid | undefined;
 }
 
-/** The address of the phone or the newer id, where it is known; else the address as it stands. */
+/** The address of the phone or the newer id, where it is known; else the given address. */
 export function knownJid(book: PhoneBook, person: Person): Jid {
   return book.addressOf(person) ?? person.jid;
 }

@@ -20,10 +20,10 @@ export async function recordLids(
 }
 
 /**
- * Keeps pairs. Messages stay under an anonymous id, since the network calls their senders by it; whoever reads them looks
- * the phone up, so all of them are mended at once. What there is one of for each chat moves to the phone's address: the
- * guard's count, where an answer that came before the pair counts for the phone, the chat, its notes and labels, and the
- * contact.
+ * Stores pairs. Messages stay under an anonymous id, since the network calls their senders by it; readers look the
+ * phone up, so one stored pair corrects all of them at once. Data that exists once for each chat moves to the phone's
+ * address: the guard's count (an answer that came before the pair counts for the phone), the chat, its notes and
+ * labels, and the contact.
  */
 export async function saveLids(
   sql: Sql,

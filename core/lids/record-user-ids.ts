@@ -13,8 +13,8 @@ export interface ChangedUserId {
 }
 
 /**
- * Records that people have other ids from now on: their chats stand under the new ones, and whoever reads what is stored
- * under the former ones finds it there. A person whose phone is known keeps the chat of that phone. Throws LeaseLost.
+ * Records that people have other ids from now on: their chats move to the new ids, and reads by a former id find them
+ * there. A person whose phone is known keeps the chat of that phone. Throws LeaseLost.
  */
 export async function recordUserIds(
   deps: RecorderDeps,

@@ -2,9 +2,9 @@
 const MAX_CHARS = 60;
 
 /**
- * A name that a stranger chose, fit to stand in a mail of ours: one line, no control or invisible
- * characters, nothing that a mail program would turn into a link or an address, and not long. What is left
- * of "Log in at https://evil.example/x" reads "Log in at https evil·example x".
+ * A name that a stranger chose, made safe for our mails: one line, no control or invisible characters, nothing that a
+ * mail program would turn into a link or an address, and not long. "Log in at https://evil.example/x" becomes "Log in
+ * at https evil·example x".
  */
 export function mailName(text: string): string {
   const flat = withoutLinks(text);

@@ -48,7 +48,7 @@ interface Row {
 
 const FITS = `instance_id = $1 AND ($2::text IS NULL OR mime_type LIKE $2)`;
 
-/** The media of a chat, the newest first; what came before the phone was known stands under other addresses of the chat. */
+/** The newest media of a chat. Media from before its phone was known is stored under the chat's other addresses. */
 const NEWEST = `
     SELECT m.id, m.mime_type, m.created_at FROM unnest(chat.addresses) AS own (jid) CROSS JOIN LATERAL (
       SELECT id, mime_type, created_at FROM media

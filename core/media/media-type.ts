@@ -46,7 +46,7 @@ const PLAIN_TEXT = /^(text\/(?!html)[\w.+-]+|application\/(json|x-ndjson|yaml|x-
 
 function refine(found: string | undefined, head: Buffer, declared: string): string {
   if (found === 'application/x-cfb') return OLD_OFFICE.test(declared) ? declared : found;
-  // What is found to be XML may be an SVG.
+  // A file that is detected as XML may be an SVG.
   if (found && found !== 'application/xml') return ALIASES[found] ?? found;
   const text = textOf(head);
   if (text === null) {
@@ -72,7 +72,7 @@ const ALIASES: Record<string, string> = {
 
 const HTML = /<(!doctype\s+html|html|head|body|script|iframe)[\s>]/i;
 
-/** The head as text, or null when it is none. A character cut in two at its end is no fault. */
+/** The head as text, or null when it is no text. A character cut in two at its end is no fault. */
 function textOf(head: Buffer): string | null {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: what no text holds
   if (/[\x00-\x08\x0e-\x1a\x1c-\x1f]/.test(head.toString('latin1'))) return null;

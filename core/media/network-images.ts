@@ -102,7 +102,7 @@ function createLimiters(limit: number) {
   };
 }
 
-/** The sandbox's CDN stands beside its WebSocket, on this machine as a rule. */
+/** The sandbox's CDN is beside its WebSocket, usually on this machine. */
 function sandboxHosts(config: Pick<Config, 'NETWORK_DRIVERS' | 'SANDBOX_URL'>): string[] {
   if (!config.NETWORK_DRIVERS.includes('sandbox')) return [];
   const { hostname, port, protocol } = new URL(config.SANDBOX_URL);

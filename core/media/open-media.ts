@@ -38,7 +38,7 @@ export const NETWORK_DOMAINS = [
   'instagram.com',
 ];
 
-/** Opens the storage that the settings name, and what stands before it. Close it when all is served. */
+/** Opens the storage that the settings name, and the parts in front of it. Close it when all is served. */
 export async function openMedia(deps: {
   config: StorageConfig &
     Pick<

@@ -6,7 +6,7 @@ import type { Storage } from '../platform/storage/storage.ts';
 export function openStorage({ config, db }: { config: StorageConfig; db: Db }): Promise<Storage | null> {
   return createStorage(config, {
     async isInUse() {
-      // A later note stands for an upload that has not ended, perhaps the first one.
+      // A later note is of an upload that has not ended, perhaps the first one.
       const { rows } = await db.query<{ used: boolean }>(
         `SELECT EXISTS (SELECT FROM media) OR EXISTS (SELECT FROM message_archives)
            OR EXISTS (SELECT FROM media_trash WHERE due_at = '-infinity') AS used`,

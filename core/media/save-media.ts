@@ -50,10 +50,9 @@ const ABANDONED_MS = DAY_MS;
 const FILE_NAME_MAX_CHARS = 255;
 
 /**
- * Stores a spooled file and its row; the file is removed in any case. What is kept permanently is stored once: the
- * same bytes, or the same received message, again return the existing media. Throws {@link MediaRejected}
- * `unsupported`, ApiError 403 PLAN_LIMIT_REACHED, 500 INTERNAL_SERVER_ERROR, 503, 404 NOT_FOUND when the instance
- * is gone.
+ * Stores a spooled file and its row; the file is removed in any case. Permanent media is stored once: the same bytes,
+ * or the same received message, return the existing media. Throws {@link MediaRejected} `unsupported`, ApiError 403
+ * PLAN_LIMIT_REACHED, 500 INTERNAL_SERVER_ERROR, 503, 404 NOT_FOUND when the instance is gone.
  */
 export async function saveMedia(deps: SaveDeps, media: NewMedia): Promise<SavedMedia> {
   const { file, scope } = media;

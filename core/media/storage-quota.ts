@@ -5,9 +5,9 @@ import type { Db } from '../platform/database/db.ts';
 export const MB = 1024 * 1024;
 
 /**
- * Whether a company, locked until the statement ends, has room for that many more bytes: for a WITH clause.
+ * SQL for a WITH clause: whether a company, locked until the statement ends, has room for that many more bytes.
  * Concurrent writers wait here, so together they never exceed the quota. A trigger adds the rows that the same
- * statement then inserts. What has no bytes of its own always fits.
+ * statement then inserts. A row without bytes of its own always fits.
  */
 export function roomSql(params: { company: string; bytes: string; freeMb: string }): string {
   return `room AS MATERIALIZED (

@@ -113,7 +113,7 @@ export async function saveVariant(
     if (storageKey) await discardObject({ ...media, storage }, storageKey);
     throw new MediaUnusable('media_storage_full');
   }
-  // Ours stays noted as trash and is removed when that is due: whoever holds it can still read it.
+  // Ours stays noted as trash and is removed when that is due: a reader that has it open can still read it.
   return (await findVariant(media, stored.mediaId, variant.name)) ?? mine;
 }
 

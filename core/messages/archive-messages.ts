@@ -189,7 +189,7 @@ async function* linesOf(db: Db, pages: AsyncIterable<Past[]>): AsyncGenerator<st
 async function* zip(lines: AsyncIterable<string>): AsyncGenerator<Buffer> {
   const zipped = createGzip();
   const zipping = pipeline(lines, zipped);
-  // Whoever reads is told of its failure.
+  // The reader gets the failure from `zipped`; an unhandled rejection would end the process.
   zipping.catch(() => undefined);
   yield* zipped;
   await zipping;

@@ -65,7 +65,7 @@ export async function listMessages(
     const rows = ids ? await readMessages(deps.db, ids, bytesLeft) : [];
     found.push(...rows);
     for (const row of rows) bytesLeft -= row.content_bytes;
-    // The page has no more room, and what was not read stands on the next one.
+    // The page has no more room, and unread rows go to the next one.
     const cut = rows.length > 0 && rows.at(-1)!.id !== ids!.at(-1);
     const full = cut || bytesLeft <= 0 || found.length >= filter.limit;
     position = full ? found.at(-1)!.id : edge;

@@ -86,7 +86,7 @@ async function record(
     const message = {
       ...received,
       id: newId(),
-      // A chat with somebody whose phone is known is one chat, by whichever address they write.
+      // All messages of a person whose phone is known belong to one chat, whichever address the person writes from.
       chatJid: knownJid(phoneOf, { instanceId: received.instanceId, jid: received.chatJid }),
       content: ownIds(received.content, (networkId) => ownIdOf(received.instanceId, networkId)),
     };
@@ -119,7 +119,7 @@ async function record(
 
 type Stored = Received & { id: string };
 
-/** Answers to statuses are told by these types (STA-12). */
+/** Answers to statuses are reported by these types (STA-12). */
 const ANSWERS: ReadonlySet<string> = new Set(['text', 'image', 'video', 'sticker']);
 
 /** The columns that differ for a message that another device sent. */
@@ -185,7 +185,7 @@ function detailsOf(message: Received, ownIdOf: OwnIdOf): Record<string, unknown>
   };
 }
 
-/** Who wrote, and which messages of ours they name. */
+/** The senders' phones, and the ids of our messages that they name. */
 interface Known {
   phoneOf: PhoneBook;
   ownIdOf: OwnIdOf;

@@ -17,9 +17,9 @@ import {
 } from './apply-change.ts';
 
 /**
- * Records changes that came from the network, in their order, each with its events: message.edited,
- * message.deleted with `<family>.deleted`, message.starred (EVT-8). A change of a message that we never
- * had tells nobody anything. Throws LeaseLost.
+ * Records changes that came from the network, in their order, each with its events: message.edited, message.deleted
+ * with `<family>.deleted`, message.starred (EVT-8). A change of a message that we never had makes no event. Throws
+ * LeaseLost.
  */
 export async function recordNetworkChanges(
   deps: RecorderDeps,
@@ -34,7 +34,7 @@ export async function recordNetworkChanges(
     );
     for (const change of changes) {
       const eventId = idOf(instanceId, change);
-      // A repeat may stand in the same batch.
+      // The same batch may contain a repeat.
       if (events.some((event) => event.eventId === eventId)) continue;
       const chat = knownJid(book, { instanceId, jid: change.chat });
       events.push(...(await recordOnce(client, instanceId, { ...change, chat }, eventId, now)));
@@ -67,8 +67,9 @@ async function recordOnce(
 }
 
 /**
- * The message that is meant. Whoever has seen an id can give it to a message of their own, in another chat, and change
- * that: the id alone does not tell which one. Nobody but its author edits a message; in a group admins delete those of others.
+ * Finds and locks the message that a change is about. The id alone does not tell which one it is: anybody who has seen
+ * an id can give it to a message of their own in another chat, and change that one. Only its author may edit a message;
+ * in a group, admins may delete the messages of others.
  */
 async function lockChanged(
   client: Sql,

@@ -5,7 +5,7 @@ import { type MessageStatus, type Step, stepsBetween } from './progress.ts';
 /** Messages remembered, some 2 MB: devices and members tell of a message within minutes. */
 const ENTRIES_MAX = 8_192;
 
-/** What a message has reached, as it was committed. */
+/** The status that a message has reached, as it was committed. */
 export interface Reached {
   id: string;
   instance_id: string;
@@ -33,7 +33,7 @@ export function sparingRepeats<In extends Told>(
   reachedBy: (progress: In) => Reached | undefined,
 ): Coalescer<In, Recorded> {
   const reached = new Map<string, Reached>();
-  /** Of each message the step that is being recorded, the highest. */
+  /** The highest step that is being recorded, by message. */
   const underWay = new Map<string, { to: MessageStatus; ended: Promise<unknown> }>();
 
   function isKnown({ messageId: id, named, to, assignedId }: In): boolean {

@@ -6,8 +6,8 @@ import type { Log } from '../platform/process/log.ts';
 export const BILLING_ROLE = 'posthorn_billing';
 
 /**
- * What billing may read of messaging's tables, column by column: what authentication needs, whether the company
- * exists, and which update of its limits it has. No password hash, no name, nothing sealed.
+ * The columns of messaging's tables that billing may read: those that authentication needs, those that tell whether the
+ * company exists and which update of its limits it has. No password hash, no name, nothing sealed.
  */
 export const BILLING_READS: Readonly<Record<string, readonly string[]>> = {
   companies: ['id', 'status', 'requests_per_minute', 'billing_version'],
@@ -28,7 +28,7 @@ export const BILLING_READS: Readonly<Record<string, readonly string[]>> = {
   workers: ['id'],
 };
 
-/** What it may write there: the counts of requests, which both services share. */
+/** Tables that billing may write there: the counts of requests, which both services share. */
 const COUNT_TABLES = ['rate_windows', 'address_windows'];
 
 /** Creates the schema and, where the migrating user may, the role. */
@@ -62,9 +62,9 @@ async function hasBillingRole(client: pg.Client): Promise<boolean> {
 }
 
 /**
- * Runs after every migration: a new table of billing must not depend on somebody remembering its grant, and what an
- * earlier version granted on messaging's tables is revoked. One statement list, so one transaction: billing's
- * queries never run without their rights.
+ * Runs after every migration: the grant for a new table of billing cannot be forgotten, and grants of an earlier
+ * version on messaging's tables are revoked. One statement list, so one transaction: billing's queries never run
+ * without their rights.
  */
 export async function grantToBillingRole(client: pg.Client): Promise<void> {
   if (!(await hasBillingRole(client))) return;

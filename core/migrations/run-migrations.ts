@@ -15,10 +15,11 @@ const LISTS: Record<Service, readonly (new (...args: never[]) => Migration)[]> =
 };
 
 /**
- * Whoever waits for the lock of a table holds up everybody who comes after: behind one long report a migration would stop
- * all sends. It gives way instead, sooner than PostgreSQL looks for deadlocks (1 s), and tries again. Most tries are short:
- * one that locks several tables passes only when no transaction is between them, so their number counts. Each fourth waits
- * longer, for transactions that are always there and last longer than a short try.
+ * A migration that waits for the lock of a table holds up every query that comes after it: behind one long report it
+ * would stop all sends. It gives way instead, sooner than PostgreSQL looks for deadlocks (1 s), and tries again. Most
+ * tries are short: a migration that locks several tables succeeds only when no transaction holds any of them, so the
+ * number of tries counts. Every fourth try waits longer, for tables that always have a transaction longer than a short
+ * try.
  */
 const LOCK_MS = { short: 100, long: 500 };
 const LONG_EVERY = 4;
@@ -26,9 +27,9 @@ const PAUSE_MS = 300;
 const GIVES_UP_AFTER_MS = 10 * 60_000;
 
 /**
- * Autovacuum gives way to whoever waits for its table, but only after `deadlock_timeout`, which is longer than a try; on a
- * large table it may run for hours. This waits for that long, for a lock that holds up no reads and no writes. A vacuum by
- * hand, and one that prevents a wraparound, go on: then the wait is in vain.
+ * Autovacuum gives way to a query that waits for its table, but only after `deadlock_timeout`, which is longer than a
+ * try; on a large table it may run for hours. This statement waits for that long, for a lock that holds up no reads and
+ * no writes. A manual vacuum, and one that prevents a wraparound, do not give way: then the wait is in vain.
  */
 const INTERRUPT_AUTOVACUUM = `
 DO $$

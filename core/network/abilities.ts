@@ -5,12 +5,12 @@ import type { NetworkActions } from './actions.ts';
 export type Ability = Operation | keyof NetworkActions | 'pairing_code';
 
 /**
- * Whom a network reaches. `unprompted`: also those who have not written within the last 24 hours. `user_ids`: people who
- * are known by ids that tell no number.
+ * People that a network can reach. `unprompted`: also people who have not written within the last 24 hours. `user_ids`:
+ * people who are known only by ids that tell no number.
  */
 export type Reach = 'unprompted' | 'user_ids';
 const REACHES: readonly Reach[] = ['unprompted', 'user_ids'];
-/** What a network reaches whose driver says nothing of it. */
+/** The reach of a network whose driver declares none. */
 const USUAL_REACH: readonly Reach[] = ['unprompted'];
 
 /** Every question of {@link NetworkActions}. */
@@ -58,8 +58,8 @@ export const ABILITIES: readonly Ability[] = [...OPERATIONS, ...keysOf(ACTIONS),
 export type Composers<Compose, Lacks = never> = { readonly [Op in Exclude<Operation, Lacks>]: Compose };
 
 /**
- * The abilities of a driver: the keys of its tables. An operation or question that stands neither in its table nor in
- * `lacks` does not compile, and neither does one that stands in both.
+ * The abilities of a driver: the keys of its tables. An operation or question that is neither in its table nor in
+ * `lacks` does not compile, and neither does one that is in both.
  */
 export function abilitiesOf<const Lacks extends Operation | keyof NetworkActions = never>(driver: {
   /** How it sends each operation. */
@@ -81,7 +81,7 @@ export function abilitiesOf<const Lacks extends Operation | keyof NetworkActions
   ]);
 }
 
-/** What a driver cannot do, and whom it does not reach. */
+/** The abilities that a driver lacks, and the people that it does not reach. */
 export function lacksOf(driver: {
   can: ReadonlySet<Ability>;
   reach?: readonly Reach[];

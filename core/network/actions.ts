@@ -1,4 +1,4 @@
-/** What a session is asked and answers at once. */
+/** Questions that a session answers at once. */
 import type { Jid } from '@posthorn/contract/jid.ts';
 import type { MessageTarget } from './messages.ts';
 
@@ -67,7 +67,7 @@ export interface NetworkActions {
   groups_list: { args: Record<string, never>; answer: GroupInfo[] };
   /** Refused: `group_not_found`, `not_participant`. So are all that follow. */
   group_info: { args: { group: Jid }; answer: GroupInfo };
-  /** Whom the network did not add is told by `refused`; they may be invited. */
+  /** `refused` names the participants whom the network did not add; they may be invited. */
   group_create: {
     args: { name: string; participants: readonly Jid[] };
     answer: { group: GroupInfo; refused: ParticipantRefusal[] };
@@ -196,7 +196,7 @@ export interface ReviewedTemplate {
   components: Record<string, unknown>[];
 }
 
-/** A product of a catalog; `image_url` is the network's own, which no user is told. */
+/** A product of a catalog; `image_url` is the network's own, and users never see it. */
 export interface Product {
   id: string;
   name: string;

@@ -23,7 +23,7 @@ export interface NetworkDriver {
   readonly name: string;
   /** The abilities that it opts into by `abilitiesOf`; any other is refused with 501 before anything is queued or asked. */
   readonly can: ReadonlySet<Ability>;
-  /** Whom it reaches; absent: everybody who has a number. */
+  /** The people that it reaches; absent: everybody who has a number. */
   readonly reach?: readonly Reach[];
   /**
    * True when the same network id sent twice is one message, because the network drops the second or because the
@@ -31,10 +31,10 @@ export interface NetworkDriver {
    */
   readonly dedupes: boolean;
   /**
-   * How many sends of a session may be without an answer at the same time. More than one only where it keeps
-   * their order: it takes messages in the order of `send`, and none of them after one that it did not take
-   * and did not refuse. What was without an answer when a session ended is sent again in order, under the
-   * same ids, so a driver that does not dedupe takes one. With `order: 'chat'`: in how many chats at the same time.
+   * The number of a session's sends that may be without an answer at the same time. More than one only where the
+   * network keeps their order: it takes messages in the order of `send`, and after one that it neither took nor refused
+   * it takes none. Sends that had no answer when a session ended are sent again in order, under the same ids, so a
+   * driver that does not dedupe takes one. With `order: 'chat'`: the number of chats that may have such a send.
    */
   readonly window: number;
   /**
@@ -58,28 +58,28 @@ export interface OpenRequest {
   instanceId: string;
   /** Grows with each owner of the instance; a network may refuse an older one. */
   epoch: number;
-  /** What an earlier `paired` gave, or a user; opaque to us, kept encrypted. */
+  /** The credentials that an earlier `paired` or a user gave; opaque to us, kept encrypted. */
   credentials: unknown | null;
-  /** What the session has to remember beyond its credentials. */
+  /** The session's own data beyond its credentials. */
   keys: SessionKeys;
   /** The way out, `http://` or `socks5://` with its credentials; null: directly. */
   proxy: string | null;
-  /** The restriction that an earlier session told and users still see. */
+  /** The restriction that an earlier session reported and users still see. */
   restriction?: string | null;
-  /** What the network posted to this installation for the instance; absent where nothing takes it. */
+  /** Posts of the network to this installation for the instance; absent where nothing receives them. */
   inbox?: NetworkInbox;
 }
 
-/** What a network posted to us, oldest first, kept until the session has handed it over. */
+/** Posts of a network, oldest first, kept until the session has handed them over. */
 export interface NetworkInbox {
   /**
-   * The oldest that wait, at most `limit`, without those that are named. Rejects when another worker owns the instance by
-   * now, as `done` does.
+   * The oldest posts that wait, at most `limit`, except those whose ids are given. Rejects when another worker now owns
+   * the instance, as `done` does.
    */
   next(limit: number, except: readonly string[]): Promise<readonly PostedBody[]>;
-  /** What was posted is handed over, and will not come again. */
+  /** Removes posts that the session has handed over. */
   done(ids: readonly string[]): Promise<void>;
-  /** Calls back when something may have come; answers how to stop that. */
+  /** Calls `look` when a post may have arrived; returns a function that stops this. */
   onArrival(look: () => void): () => void;
 }
 
@@ -100,9 +100,9 @@ export interface SessionKey {
 }
 
 /**
- * What a session remembers, kept with its instance and read by nobody else. All of one `write` is stored or nothing
- * of it; it resolves when that is durable. Both reject when another worker owns the instance by now: whoever gets
- * that must say nothing more to the network.
+ * A session's own data, kept with its instance and read by nobody else. One `write` is stored whole or not at all; it
+ * resolves when it is durable. Both reject when another worker now owns the instance: a driver that gets this must say
+ * nothing more to the network.
  */
 export interface SessionKeys {
   /** Those of `ids` that are there; without `ids` all of this kind. */
@@ -113,14 +113,15 @@ export interface SessionKeys {
 }
 
 /**
- * How long a session that closes waits for what its owner is recording, so that it does not come again. A worker that is cut off
- * from the database learns that after some 3 s and records nothing, and after 8 s another one opens the session.
+ * How long a session that closes waits for its owner to record what came in, so that it does not come again. A worker
+ * that is cut off from the database notices after some 3 s and records nothing more; after 8 s another worker opens the
+ * session.
  */
 export const DRAIN_MS = 2_500;
 
 /**
- * Once a session has ended, by `close` or by itself, each call is answered within a second, and a later one at once. The worker
- * rejects what a driver leaves open then, so that no call keeps an instance waiting.
+ * Once a session has ended, by `close` or by itself, each call is answered within a second, and a later one at once.
+ * The worker rejects a call that the driver still leaves open, so that no call keeps an instance waiting.
  */
 export interface NetworkSession {
   /**
@@ -167,41 +168,46 @@ export interface SendReceipt {
 }
 
 /**
- * What a session tells its worker. A promise that resolves means "recorded": the driver then acks; one
- * that rejects is called again with the same. Receipts come in order and inbound messages come in
- * order, one call of each kind at a time; between the two kinds there is no order. Either may come
- * twice, and a receipt may overtake the answer to its `send`.
+ * The reports of a session to its worker. A promise that resolves means "recorded": the driver then acks; after one
+ * that rejects the driver makes the same call again. Receipts come in order and inbound messages come in order, one
+ * call of each kind at a time; between the two kinds there is no order. Either may come twice, and a receipt may
+ * overtake the answer to its `send`.
  */
 export interface SessionSink {
   qr(qr: string, expiresAt: Date): void;
   paired(identity: PairedIdentity): Promise<void>;
   connected(): void;
   /**
-   * The session ended, `error` says why in words for users; called exactly once, and nothing is called after it but what was under way. The
-   * driver does not connect again: on `connection_lost` and `failed` the owner opens anew, with back-off.
+   * The session ended; `error` gives the reason in words for users. Called exactly once; afterwards only calls that
+   * were under way may still come. The driver does not connect again: on `connection_lost` and `failed` the owner opens
+   * anew, with back-off.
    */
   disconnected(reason: DisconnectReason, error?: string): void;
-  /** The network has limited what the account may do, in a stable snake_case word, or no longer does. */
+  /** The network has limited the account, named by a stable snake_case word; null when it has lifted the limit. */
   restricted(restriction: string | null): void;
   receipts(receipts: readonly NetworkReceipt[]): Promise<void>;
   /**
-   * Statuses too: their `chat` is `status@broadcast`. And what the account sent on its other devices (`fromMe`). What is of one chat
-   * comes one call after the other; calls for several chats may be open at a time.
+   * Messages that came in, statuses with `status@broadcast` as their `chat` among them, and messages that the account
+   * sent on its other devices (`fromMe`). Calls for one chat come one after the other; calls for several chats may be
+   * open at a time.
    */
   inbound(messages: readonly InboundMessage[]): Promise<void>;
-  /** What happened to messages that are there. In order with `inbound`: never called at the same time. */
+  /** Changes of existing messages. In order with `inbound`: never called at the same time. */
   changes(changes: readonly NetworkChange[]): Promise<void>;
-  /** What the account's other devices and the network say of chats, contacts, labels and groups. In order with `inbound`. */
+  /**
+   * Facts about chats, contacts, labels and groups, from the account's other devices and the network. In order with
+   * `inbound`.
+   */
   facts(facts: readonly NetworkFact[]): Promise<void>;
-  /** What the network hands over of the time before the pairing: part after part, in order with `inbound`. */
+  /** Chats, contacts and messages from before the pairing, part after part, in order with `inbound`. */
   history(batch: HistoryBatch): Promise<void>;
-  /** Who is online or types. Not repeated when it was lost, and nothing waits for it. */
+  /** People who are online or typing. A lost update is not repeated, and nothing waits for it. */
   presence(updates: readonly PresenceUpdate[]): void;
 }
 
-/** Whom an instance was paired with. */
+/** The account that an instance was paired with. */
 export interface PairedIdentity {
-  /** What opens the session the next time; as the driver likes it. */
+  /** The credentials that open the next session, in any form that the driver likes. */
   credentials: unknown;
   phone: string;
   jid: Jid;

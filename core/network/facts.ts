@@ -1,14 +1,14 @@
-/** What a session is told of the account's own state, beside messages. */
+/** Facts about the account's own state, which a session reports beside messages. */
 import type { Jid } from '@posthorn/contract/jid.ts';
 import type { GroupInfo, ParticipantAction } from './actions.ts';
 import type { InboundMessage, MessageTarget } from './messages.ts';
 
 /**
- * One change of what all devices of the account share, or of what the network says of others. Facts are
- * recorded in their order, and may come twice. Those with a `revision` are the account's own state: it grows
- * with each such change of the account, new pairings of it included, and an action that made the change answered
- * the same number. What is stored of a thing is what its highest revision said. After a pairing comes the whole
- * state, each thing with the revision that it has.
+ * One change of the state that all devices of the account share, or one fact that the network reports about others.
+ * Facts are recorded in their order, and may come twice. Those with a `revision` are the account's own state: the
+ * revision grows with each such change of the account, new pairings of it included, and the action that made a change
+ * answers with the same number. The stored state of a thing is the one of its highest revision. After a pairing comes
+ * the whole state, each thing with its present revision.
  */
 export type NetworkFact = { at: Date } & (
   | { kind: 'label'; revision: number; labelId: string; name: string; color: number; deleted: boolean }
@@ -21,7 +21,7 @@ export type NetworkFact = { at: Date } & (
       target: MessageTarget;
       associated: boolean;
     }
-  /** Of a chat, only what changed. `mutedUntil` null: not muted; Unix ms 0: without an end. */
+  /** Changed fields of a chat. `mutedUntil` null: not muted; Unix ms 0: without an end. */
   | {
       kind: 'chat';
       revision: number;
@@ -52,11 +52,11 @@ export type NetworkFact = { at: Date } & (
       action: ParticipantAction;
       participants: readonly Jid[];
     }
-  /** Who is behind an anonymous id. */
+  /** The phone behind an anonymous id. */
   | { kind: 'lid'; lid: Jid; phone: string }
-  /** Somebody who has no known number has another id from now on. */
+  /** A person without a known number has a new id from now on. */
   | { kind: 'user_id'; from: Jid; to: Jid }
-  /** What the review of a template came to, in the network's words. */
+  /** The result of a template's review, in the network's words. */
   | { kind: 'template'; templateId: string; name: string; language: string; change: TemplateChange }
   | { kind: 'call'; callId: string; from: Jid; video: boolean; group: Jid | null }
 );
@@ -73,7 +73,7 @@ export interface HistoryBatch {
   lids: readonly { lid: Jid; phone: string }[];
   /** Oldest first within a chat. */
   messages: readonly HistoryMessage[];
-  /** Of two parts the one with the higher position has the newer messages. 0 to 65,535. */
+  /** The part with the higher position has the newer messages. 0 to 65,535. */
   position: number;
   /** 0 to 100. */
   progress: number;

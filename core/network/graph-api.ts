@@ -22,7 +22,7 @@ export interface GraphQuestion {
 /** Graph refused: by its own body, so it has not done what was asked. */
 export class GraphRefused extends Error {
   override name = 'GraphRefused';
-  /** What counts; titles change (support/error-codes). */
+  /** Callers decide by the code, because Meta changes the titles (support/error-codes). */
   readonly code: number;
   constructor(code: number, message: string) {
     super(message);
@@ -49,7 +49,7 @@ const refusal = z.object({
   error: z.object({
     code: z.number(),
     message: z.string().default(''),
-    /** For people; whatever is wrong with a template stands here alone. */
+    /** A text for people, and the only place that says what is wrong with a template. */
     error_user_msg: z.string().optional(),
     error_data: z.looseObject({ details: z.string().optional() }).optional(),
   }),
@@ -119,7 +119,7 @@ const BEFORE_WRITING = new Set([
 export function hasNotConnected(err: unknown): boolean {
   const { code, cause, errors } = (err ?? {}) as { code?: string; cause?: unknown; errors?: unknown[] };
   if (code !== undefined && BEFORE_WRITING.has(code)) return true;
-  // Of several addresses, each failed.
+  // Every one of several addresses must have failed to connect.
   if (errors && errors.length > 0) return errors.every(hasNotConnected);
   return cause !== undefined && hasNotConnected(cause);
 }

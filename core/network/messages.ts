@@ -70,7 +70,7 @@ export interface NetworkReceipt {
   assignedId?: string;
   /** The chat the message was sent to; `status@broadcast` for a status. */
   chat: Jid;
-  /** Who received or read it; for `sent` the account itself. */
+  /** The account that received or read it; for `sent` our own account. */
   by: Jid;
   at: Date;
 }
@@ -82,7 +82,7 @@ export interface InboundMessage {
   pushName: string;
   /**
    * The account itself sent it, on its phone or another device: then `from` is the account, and `chat` the one that it
-   * was sent to. What this session sent never arrives.
+   * was sent to. Messages that this session sent never arrive.
    */
   fromMe?: boolean;
   type: string;

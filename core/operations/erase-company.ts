@@ -33,7 +33,9 @@ export interface Erasure {
   rowsLeft: Record<string, number>;
   /** Objects that are still in the storage. */
   objectsLeft: string[];
-  /** Uploads that were under way all the time. What they store yet goes with them, within a day at the latest. */
+  /**
+   * Uploads that were still under way. A file that one of them stores later is removed too, within a day at the latest.
+   */
   uploads: number;
 }
 
@@ -43,10 +45,11 @@ const ROUND_MS = 500;
 const OPEN_SESSIONS_ROUND_MS = 6_000;
 
 /**
- * Erases a company at once, in place of 30 days after its deletion (ACC-26): cancels its subscriptions, blocks it and ends its sessions, and
- * removes its rows from every table of messaging and billing and its media from the storage. Then it reads all of them again. Whatever a
- * worker was still writing goes in a further round. Of the company stay: the keyed digest of a document whose trial was used, and backups.
- * Throws StartError for company 1 and for one that does not exist.
+ * Erases a company at once, in place of 30 days after its deletion (ACC-26): cancels its subscriptions, blocks it and
+ * ends its sessions, and removes its rows from every table of messaging and billing and its media from the storage.
+ * Then it reads all of them again, and a further round removes anything that a worker was still writing. Two things of
+ * the company stay: the keyed digest of a document whose trial was used, and backups. Throws StartError for company 1
+ * and for one that does not exist.
  */
 export async function eraseCompany(deps: EraseDeps, companyId: number): Promise<Erasure> {
   const { db } = deps;
@@ -55,7 +58,7 @@ export async function eraseCompany(deps: EraseDeps, companyId: number): Promise<
     companyId,
   ]);
   const known = rows[0];
-  // An interrupted erasure goes on, also when the company's own row is gone.
+  // An interrupted erasure continues, even when the company's own row is gone.
   if (
     !known &&
     Object.keys(await rowsLeft(db, companyId)).length + (await notedObjects(db, companyId)).length === 0
@@ -65,7 +68,8 @@ export async function eraseCompany(deps: EraseDeps, companyId: number): Promise<
   let areClosed = true;
   if (known) {
     await markCompanyDeleted(db, { companyId, userId: null, traceId: null, at: deps.now });
-    // As if its 30 days were over: whatever ends this process, the purge job of the workers goes on with it.
+    // The time of deletion is set as if its 30 days were over: if this process ends early, the workers' purge job
+    // continues.
     await db.query('UPDATE companies SET deleted_at = $2 WHERE id = $1', [
       companyId,
       new Date(deps.now.getTime() - ACCOUNT_RETENTION_DAYS * DAY_MS),

@@ -14,11 +14,11 @@ export interface ExportedFile {
   path: string;
   sizeBytes: number;
   sha256: string;
-  /** Of a table. */
+  /** Absent for a file that holds no table. */
   rows?: number;
 }
 
-/** What `manifest.json` of an export says. */
+/** The content of an export's `manifest.json`. */
 export interface ExportManifest {
   companyId: number;
   exportedAt: string;

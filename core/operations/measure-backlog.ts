@@ -1,7 +1,7 @@
 import type { Sql } from '../platform/database/db.ts';
 import type { Sample } from '../platform/process/metrics.ts';
 
-/** What waits in the whole installation, whichever process asks. */
+/** Pending work of the whole installation, the same in whichever process measures it. */
 export interface Backlog {
   /** Accepted and not finished, by the state of the instance. */
   unsent: Sample[];
@@ -11,7 +11,7 @@ export interface Backlog {
   deepest: Sample[];
   /** Instances by their state and by what their users want. */
   instances: Sample[];
-  /** Deliveries of webhooks that nobody has made yet, by whether it is their first attempt. */
+  /** Pending deliveries of webhooks, by whether it is their first attempt. */
   deliveries: Sample[];
 }
 

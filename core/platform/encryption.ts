@@ -34,8 +34,8 @@ const TAG_BYTES = 16;
 const HEAD_BYTES = 1 + NONCE_BYTES + TAG_BYTES;
 
 /**
- * AES-256-GCM under `hexKey`: 32 bytes as 64 hex digits (the setting ENCRYPTION_KEY). What was sealed under one of `accepted`
- * (ENCRYPTION_KEYS_ACCEPTED) is opened as well.
+ * AES-256-GCM under `hexKey`: 32 bytes as 64 hex digits (the setting ENCRYPTION_KEY). It also opens values that were
+ * sealed under one of `accepted` (ENCRYPTION_KEYS_ACCEPTED).
  */
 export function createCipher(hexKey: string, accepted: readonly string[] = []): Cipher {
   const keys = [hexKey, ...accepted].map((hex) => {

@@ -17,7 +17,7 @@ let poolAt = pool.length;
 /** The time of the last id. */
 let msecs = 0;
 let seq = 0;
-/** Whose time new ids carry. */
+/** The clock that gives new ids their time. */
 let clock: Pick<Clock, 'now'> = systemClock;
 
 /** From now on the ids of this process carry the time of this clock, so that they are in order with those of others. */
@@ -26,7 +26,7 @@ export function dateIdsBy(given: Pick<Clock, 'now'>): void {
 }
 
 /**
- * A time-ordered UUID: rows inserted together stand together in the index. Those of one process ascend (RFC 9562, 6.2,
+ * A time-ordered UUID: rows inserted together are neighbours in the index. Those of one process ascend (RFC 9562, 6.2,
  * a counter of 32 bits that begins at random in each millisecond).
  */
 export function newId(): string {
@@ -81,9 +81,9 @@ const FIRST_TIME = '016F5E66E800';
 const LAST_TIME = '03BB2CC3D800';
 
 /**
- * The message id behind a network id that {@link networkIdOf} made; null for one that a phone drew. Those may have 32
- * digits as well: nearly all of them are told apart by version, variant and time. Whoever can look the message up
- * takes {@link messageIdOf}.
+ * The message id behind a network id that {@link networkIdOf} made; null for one that a phone drew. A phone's id may
+ * have 32 digits as well: version, variant and time tell nearly all of them apart. A caller that can look the message
+ * up uses {@link messageIdOf}.
  */
 export function sentIdOf(networkId: string): string | null {
   if (!/^[0-9A-F]{12}7[0-9A-F]{3}[89AB][0-9A-F]{15}$/.test(networkId)) return null;

@@ -7,8 +7,8 @@ export class StartError extends Error {
 }
 
 /**
- * Runs the main of a process. What stops the start becomes one line on stderr that names it, and exit
- * code 1: a bad setting, a port in use, a database that is not there.
+ * Runs the main of a process. An error that stops the start becomes one line on stderr that names it, and exit code 1:
+ * a bad setting, a port in use, an unreachable database.
  */
 export async function runMain(name: string, main: () => Promise<void>): Promise<void> {
   try {

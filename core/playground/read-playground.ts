@@ -31,8 +31,8 @@ export async function readPlayground(
 }
 
 /**
- * How a message of this user stands, what was told of it, and what the phone shows. Throws 404 MESSAGE_NOT_FOUND, for
- * another user's too; 403 PLAYGROUND_DISABLED.
+ * The state of a message of this user, the events about it, and the phone's view of it. Throws 404 MESSAGE_NOT_FOUND,
+ * for another user's too; 403 PLAYGROUND_DISABLED.
  */
 export async function readPlaygroundMessage(
   deps: Pick<PlaygroundDeps, 'db' | 'playground'>,

@@ -8,8 +8,8 @@ import { PLAYGROUND_INSTANCE_ID } from './shared-instance.ts';
 const BATCH = 1_000;
 
 /**
- * Removes the messages of the playground when what was told of them is gone, and the chats in which nothing is left:
- * they are nobody's who could delete them, and those of a company that is purged have gone before.
+ * Removes the messages of the playground once the events about them are gone, and the chats that are then empty. No
+ * user can delete these; the messages of a purged company are already gone.
  */
 export async function removePlaygroundMessages(db: Db, now: Date): Promise<void> {
   const before = new Date(now.getTime() - WEBHOOK_PAYLOAD_RETENTION_DAYS * DAY_MS);

@@ -57,7 +57,7 @@ function assignments(fields: Record<string, unknown>): string[] {
   );
 }
 
-/** One word of a POSIX shell, whatever stands in it. */
+/** One word of a POSIX shell, for any text. */
 function quote(text: string): string {
   return /^[\w+:/.,=@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

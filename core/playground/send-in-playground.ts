@@ -35,9 +35,9 @@ export function requireEnabled({ playground }: Pick<PlaygroundDeps, 'playground'
 
 /**
  * Sends from the shared instance to a simulated phone of the user, in the name of the platform: nothing of the user's
- * company is read, counted or changed. What was refused for its body costs nothing of the budget. Throws ApiError: 403
- * PLAYGROUND_DISABLED; 429 PLAYGROUND_BUDGET_EXCEEDED, PLAYGROUND_RATE_LIMITED; 400 INVALID_RECIPIENT for a phone that is
- * not the user's; 404 MESSAGE_NOT_FOUND for a message that is not; and what a send throws.
+ * company is read, counted or changed. A send that is refused for its body does not count against the budget. Throws
+ * ApiError: 403 PLAYGROUND_DISABLED; 429 PLAYGROUND_BUDGET_EXCEEDED, PLAYGROUND_RATE_LIMITED; 400 INVALID_RECIPIENT for
+ * a phone that is not the user's; 404 MESSAGE_NOT_FOUND for a message that is not; and the errors of a send.
  */
 export async function sendInPlayground(
   unbounded: PlaygroundDeps,

@@ -71,7 +71,7 @@ export async function claimRequests(sql: Sql, leases: readonly Lease[], now: Dat
            RETURNING call.id, call.instance_id, mine.shard, call.op, call.args`,
     values: [leases.map((lease) => lease.shard), leases.map((lease) => lease.epoch), now],
   });
-  // A name that an API process of another version wrote is refused by whoever is asked.
+  // A name that an API process of another version wrote: the worker that is asked refuses it.
   return found.rows.map(
     ({ instance_id, ...request }) => ({ ...request, instanceId: instance_id }) as RpcRequest,
   );

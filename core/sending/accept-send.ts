@@ -195,7 +195,7 @@ function decide(
   const refusal = passive ?? blocked;
   if (refusal && !command.force) return refusal;
 
-  // The task that sends a message carries the message's id: whoever finishes one finds the other.
+  // The task that sends a message carries the message's id: from either one the other is found.
   const taskId = command.messageId ?? newId();
   const { changes } = message;
   const accepted = { messageId: changes ?? taskId, taskId };

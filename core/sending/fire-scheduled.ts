@@ -56,10 +56,10 @@ interface Due {
 }
 
 /**
- * Sends what is due, of each instance in the order of its times. Each send is claimed by one worker, accepted under its own key and
- * promised id (so a claim taken over from a dead worker sends nothing twice) and then a task like any other. What
- * the accept refuses ends as `<type>.delivery_failed` with the code as its reason. Returns how many it claimed. One call of a
- * worker at a time.
+ * Sends the scheduled sends that are due, those of each instance in the order of their times. One worker claims each
+ * send and accepts it under its own key and promised id (so a claim taken over from a dead worker sends nothing twice);
+ * it is then a task like any other. A send that the accept refuses ends as `<type>.delivery_failed` with the code as
+ * its reason. Returns how many it claimed. A worker makes one call at a time.
  */
 export async function fireScheduled(deps: FireDeps): Promise<number> {
   if (deps.pulse && !deps.pulse.isAlive()) return 0;
@@ -71,8 +71,8 @@ export async function fireScheduled(deps: FireDeps): Promise<number> {
 }
 
 /**
- * Claims what is due, one worker at a time: a claim that began before another one was committed would not see what that
- * took, and would take what comes behind it. Who finds another at it leaves the round to that one.
+ * Claims due sends, one worker at a time: a claim that began before another one was committed would not see which sends
+ * that took, and would take the sends behind them. A worker that finds another one claiming leaves the round to it.
  */
 async function claimDue(deps: FireDeps): Promise<Due[]> {
   return deps.db.transaction(async (sql) => {
@@ -117,7 +117,7 @@ async function prepare(deps: FireDeps, row: Due): Promise<PreparedSend> {
   return prepareSend(deps, requestOf(row));
 }
 
-/** Accepts it, or ends it with what the accept refused. `again`: what stands in its way may pass. */
+/** Accepts the send, or ends it with the reason of the refusal. `again`: the obstacle may pass. */
 async function fire(
   deps: FireDeps,
   row: Due,
@@ -186,7 +186,10 @@ async function conclude(
   return 'ended';
 }
 
-/** They are due again after a while, all of them, and nobody is at them: not under the eyes of a claim either. */
+/**
+ * Makes all of them due again after a while, and claimed by no worker. Takes the claim lock, so that no claim sees half
+ * of this.
+ */
 async function putBack(deps: FireDeps, rows: readonly Due[]): Promise<void> {
   await deps.db.transaction(async (sql) => {
     await sql.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.scheduledClaims]);
@@ -259,15 +262,16 @@ function chatOf(row: Due): string {
 }
 
 /**
- * SQL: nobody is at it any more, in `$2` the oldest claim that counts. The worker `$4` that claims now is at none: what is
- * still claimed by it was cut off by the database, before it got it or while it accepted it.
+ * SQL: the claim of this row is over; `$2` is the oldest claim that counts. The worker `$4` that claims now is working
+ * on no send: a row that is still claimed by it was cut off by the database, before the worker got it or while it
+ * accepted it.
  */
 function claimIsOver(row: string): string {
   return `(${row}.claimed_at < $2 OR ${holderIsGone(`${row}.claimed_by`)} OR coalesce(${row}.claimed_by = $4, false))`;
 }
 
-// Behind a send that somebody is at, or that waits to be tried again, the later ones of its instance wait too,
-// however slow its worker is. Rows that are locked are on their way to their end.
+// Behind a send that a worker is accepting, or that waits to be tried again, the later ones of its instance wait too,
+// however slow the worker is. Locked rows are about to end.
 const CLAIM = `
 UPDATE scheduled_sends SET status = 'claimed', claimed_at = $1, claimed_by = $4
 WHERE id IN (

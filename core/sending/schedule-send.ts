@@ -36,8 +36,8 @@ export interface ScheduleInput {
 const KEY_SCOPE = 'scheduled';
 
 /**
- * Keeps a send for later, under the id that its message will have. What can be checked now is: the body, the
- * quoted message, its media (stored now: a URL may be gone by then) and passive mode. The rest is checked
+ * Keeps a send for later, under the id that its message will have. Everything that can be checked now is checked now:
+ * the body, the quoted message, its media (stored now: a URL may be gone by then) and passive mode. The rest is checked
  * when its time has come (fire-scheduled.ts). Throws ApiError as a send does.
  */
 export async function scheduleSend(

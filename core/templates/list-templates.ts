@@ -5,7 +5,7 @@ import { askNetwork } from '../rpc/ask-network.ts';
 import type { RpcDeps } from '../rpc/request-owner.ts';
 import { pageAnswer } from './network-answers.ts';
 
-/** Who asks, of which instance. */
+/** The principal who asks, and the instance. */
 export interface TemplateCaller {
   principal: Principal;
   instanceId: string;
@@ -19,7 +19,7 @@ interface Query {
   status?: string | undefined;
 }
 
-/** A page of the account's templates. 400 BAD_REQUEST for a cursor that is none; else as askNetwork throws. */
+/** A page of the account's templates. Throws 400 BAD_REQUEST for an invalid cursor; otherwise as askNetwork does. */
 export async function listTemplates(
   deps: RpcDeps,
   { query, ...caller }: TemplateCaller & { query: Query },

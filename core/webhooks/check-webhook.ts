@@ -13,9 +13,9 @@ const PORTS: ReadonlySet<string> = new Set(['', '80', '443', '8080', '8443']);
 const LOCAL_NAME = /(^|\.)(localhost|local|internal|home\.arpa)\.?$/;
 
 /**
- * Refuses what can be judged from the URL alone: 400 WEBHOOK_URL_INVALID (WHK-2: plain HTTP in production,
- * unsupported scheme, SSRF), WEBHOOK_URL_BLOCKED (a port that is not reached). What a name resolves to is judged
- * at each delivery, since it may change after this.
+ * Refuses a URL for faults that it shows by itself: 400 WEBHOOK_URL_INVALID (WHK-2: plain HTTP in production,
+ * unsupported scheme, SSRF), WEBHOOK_URL_BLOCKED (a port that is never contacted). The addresses that a name resolves
+ * to are judged at each delivery, since they may change after this.
  */
 export function checkWebhookUrl(text: string, policy: WebhookPolicy): void {
   if (!URL.canParse(text)) throw invalid('must be an http or https URL');
@@ -24,7 +24,7 @@ export function checkWebhookUrl(text: string, policy: WebhookPolicy): void {
   if (url.username !== '' || url.password !== '') throw invalid('must not hold credentials: use headers');
   if (policy.allowPrivate) return;
   if (policy.requireHttps && url.protocol !== 'https:') throw invalid('must be https');
-  // The parser has normalized the host: 2130706433, 0x7f.1 and 127.1 are all 127.0.0.1 by now.
+  // The parser has normalized the host: 2130706433, 0x7f.1 and 127.1 have all become 127.0.0.1.
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const literal = url.hostname.startsWith('[') || /^[\d.]+$/.test(host);
   if (literal ? isPrivateAddress(host) : LOCAL_NAME.test(host))

@@ -27,9 +27,9 @@ export async function rotateSecret(
   const expiresAt = new Date(now.getTime() + GRACE_MS);
   const secret = newSecret();
   await deps.db.transaction(async (sql) => {
-    // Whoever has the secret can sign as the webhook does.
+    // Anybody who has the secret can sign as the webhook does.
     await lockPrincipal(sql, input.principal);
-    // One statement: of two rotations at the same time the later one keeps the secret of the earlier.
+    // One statement: the later of two simultaneous rotations keeps the secret of the earlier one.
     await sql.query(
       `UPDATE webhooks SET previous_secret = secret, previous_secret_expires_at = $2, secret = $3, updated_at = $4
        WHERE id = $1`,

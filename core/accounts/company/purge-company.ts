@@ -65,7 +65,7 @@ async function deleteRounds(db: Db, tables: readonly { name: string }[], company
   }
 }
 
-/** Tables of this schema that carry a company, partitions by their parent. Billing's stand in another schema. */
+/** Tables of this schema that carry a company, partitions by their parent. Billing's are in another schema. */
 async function tenantTables(sql: Sql): Promise<{ name: string; has_instance: boolean }[]> {
   const { rows } = await sql.query<{ name: string; has_instance: boolean }>(
     `SELECT quote_ident(c.relname) AS name, bool_or(a.attname = 'instance_id') AS has_instance
@@ -80,8 +80,8 @@ async function tenantTables(sql: Sql): Promise<{ name: string; has_instance: boo
 }
 
 /**
- * In batches, so that no lock and no transaction lasts long; returns the number of rows. By tableoid, because the
- * rows may stand in partitions.
+ * In batches, so that no lock and no transaction lasts long; returns the number of rows. By tableoid, because the rows
+ * may be in partitions.
  */
 async function deleteBatches(
   sql: Sql,

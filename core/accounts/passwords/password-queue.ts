@@ -1,7 +1,7 @@
 /** The asker of a hash or a verification. */
 export interface PasswordAsker {
   /**
-   * Whose turns it takes: an address, a user. Jobs of one key wait for each other, not for those of other keys.
+   * The address or user whose turns the job takes. Jobs of one key wait for each other, not for those of other keys.
    */
   key: string;
   /** Logged in, or from an address with a recent login: these have turns that strangers cannot take. */

@@ -71,7 +71,9 @@ export async function reprocessEvent(
   if (queued === 0) throw apiError('EVENT_NOT_FOUND');
 }
 
-/** The figures of BIL-20. What recurs is what active and past-due subscriptions pay, yearly ones by a twelfth. */
+/**
+ * The figures of BIL-20. The recurring revenue sums active and past-due subscriptions, yearly ones divided by twelve.
+ */
 export async function readMetrics(deps: Pick<BillingDeps, 'db'>): Promise<BillingMetrics> {
   const { rows } = await deps.db.query<BillingMetrics>(
     `SELECT count(*) FILTER (WHERE subscription.status = 'active')::int AS total_active_subs,

@@ -37,7 +37,7 @@ export interface CardToTokenize {
   holderName: string;
   expMonth: number;
   expYear: number;
-  /** Whom the card belongs to, as the provider wants to know. */
+  /** The card holder's data, in the form that the provider requires. */
   holder: CustomerFields;
   remoteIp: string;
 }

@@ -16,8 +16,8 @@ export type TaskKind =
   | 'sync_customer';
 
 /**
- * Queues a change for the provider, in the transaction of the change. What to send is read when the task runs: the
- * provider is brought to our present state, however many attempts it takes.
+ * Queues a change for the provider, in the transaction of the change. The task reads the data to send when it runs: it
+ * brings the provider to our present state, however many attempts that takes.
  */
 export async function queueTask(
   sql: Sql,

@@ -51,9 +51,9 @@ export interface DerivedState {
 }
 
 /**
- * The state of a subscription as a function of what happened and of the time (BIL-6, BIL-8, BIL-13). Not a machine
- * that is moved event by event: provider events come late, twice and in any order, and the same facts must
- * give the same state. What these rules leave open is settled in docs/billing.md.
+ * The state of a subscription as a function of what happened and of the time (BIL-6, BIL-8, BIL-13). Not a machine that
+ * is moved event by event: provider events come late, twice and in any order, and the same facts must give the same
+ * state. docs/billing.md settles the cases that these rules leave open.
  */
 export function deriveState(facts: SubscriptionFacts, now: Date): DerivedState {
   const story = tell(facts);

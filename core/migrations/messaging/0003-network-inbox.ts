@@ -1,6 +1,8 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** What a network posts to us is kept until the owner of its instance has recorded it (docs/decisions/0038). */
+/**
+ * Bodies that a network posts to us are kept until the owner of their instance has recorded them (docs/decisions/0038).
+ */
 export class NetworkInbox extends Migration {
   override name = '0003-network-inbox';
 

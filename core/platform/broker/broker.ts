@@ -12,8 +12,9 @@ export interface Broker {
    */
   publish(queue: string, body: unknown): Promise<void>;
   /**
-   * Delivers as `consume` does, from a queue that goes with its consumer, and with whatever it holds. A lost connection makes
-   * a new one: `onQueue` is told the name of each once it delivers. Waits for a broker that is away.
+   * Delivers as `consume` does, from a queue that ends with its consumer and loses the messages that it holds. After a
+   * lost connection a new queue is made: `onQueue` gets the name of each queue once it delivers. Waits for an
+   * unreachable broker.
    */
   consumeOwn(
     options: ConsumeOptions,

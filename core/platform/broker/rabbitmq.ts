@@ -113,7 +113,7 @@ function connect({
     connectionName: name,
     acquireTimeout: FOR_EVER_MS,
     connectionTimeout: 5_000,
-    // Two missed beats a side: a peer that vanished without a word is noticed within 20 s.
+    // Two missed beats a side: a peer that vanished is noticed within 20 s.
     heartbeat: 10,
     retryLow: 100,
     retryHigh: 3_000,

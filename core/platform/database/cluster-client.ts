@@ -21,8 +21,8 @@ export class ClusterClient extends pg.Client {
     super(config);
     this.#config = config;
     this.#hosts = config.hosts ?? (config.connectionString ? hostsOf(config.connectionString) : []);
-    // A connection may die before its pool listens, or while it is in use and the pool does not listen: that error would end
-    // the process. Whoever holds the connection learns of it by its next query.
+    // A connection may die before its pool listens, or while it is in use and the pool does not listen: that error
+    // would end the process. The holder of the connection learns of it by the next query.
     this.on('error', () => undefined);
   }
 
@@ -68,7 +68,7 @@ async function findPrimary(config: pg.ClientConfig, hosts: readonly Host[]): Pro
   try {
     return await Promise.any(hosts.map((host) => requirePrimary(config, host)));
   } catch (err) {
-    // What is wrong with all of them, such as the password, is told as it is.
+    // A fault that all hosts share, such as a wrong password, is reported as it is.
     const causes = (err as AggregateError).errors as (Error & { code?: string })[];
     throw causes.find(({ code }) => code?.startsWith('28') || code === '3D000') ?? noPrimary(hosts, causes);
   }

@@ -48,8 +48,8 @@ export const KEEP_ALIVE_SETTINGS = [
 ];
 
 /**
- * A connection string and start parameters for it. The driver lets a URL's own `options` stand in place of
- * what it is given besides; here they are added, and win where both name a setting.
+ * A connection string and start parameters for it. The driver lets a URL's own `options` replace the parameters that it
+ * is given besides; here they are added, and win where both name a setting.
  */
 export function connectionWith(
   url: string,

@@ -21,9 +21,9 @@ type Tenant = { companyId: number } | { allCompanies: true };
 const FILTER = 'company';
 
 /**
- * Every entity with a `companyId` is a tenant entity: the filter `company` is on for it and throws when
- * nobody said which company (ERR-10). An entity without one must be named in `shared`, so that a
- * forgotten column is found at start and not by a neighbour.
+ * Every entity with a `companyId` is a tenant entity: the filter `company` applies to it and throws when no company was
+ * given (ERR-10). An entity without one must be named in `shared`, so that a forgotten column fails the start and does
+ * not show one company's rows to another.
  */
 export async function createOrm(options: {
   url: string;
@@ -81,9 +81,9 @@ export async function createOrm(options: {
 }
 
 /**
- * The methods of the entity manager that bypass the filter are blocked: a query builder is built without filters
- * (they are asynchronous there and opt-in), and bulk inserts fire no events. What needs them is a set-based
- * statement, and those are plain SQL.
+ * The methods of the entity manager that bypass the filter are blocked: a query builder is built without filters (they
+ * are asynchronous there and opt-in), and bulk inserts fire no events. Set-based statements, which would need them, are
+ * plain SQL.
  */
 class TenantEntityManager extends SqlEntityManager {
   override createQueryBuilder(): never {

@@ -9,8 +9,8 @@ export interface BatchedStatement {
 
 /**
  * Statements that go to PostgreSQL with one system call and one Sync, so that their answers come with one as well:
- * node-postgres ends each with a Sync of its own, and PostgreSQL sends what it has at each. What a named statement
- * returns is asked for once a connection.
+ * node-postgres ends each with a Sync of its own, and PostgreSQL sends its pending answers at each. The columns that a
+ * named statement returns are asked for once a connection.
  *
  * After a statement that failed PostgreSQL skips the others up to the Sync: they fail with the same error. Each is one
  * command, as prepared statements are.
@@ -87,7 +87,7 @@ function failAll(parts: Part[], err: Error, connection: pg.Connection): void {
   }
 }
 
-/** One statement on its way: a query of node-postgres that is told of its own answer alone. */
+/** One statement that was sent: node-postgres sees a query that gets its own answer alone. */
 class Part {
   readonly name: string | undefined;
   readonly text: string;
@@ -116,7 +116,7 @@ class Part {
     if (known) this.describe(known);
     const err = this.#query.submit(known === undefined ? facade.withoutSync : facade.withoutDescribe);
     if (err) this.fail(err);
-    // A value that can't be sent: node-postgres has closed the statement, and goes on taking it for prepared.
+    // A value that cannot be sent: node-postgres has closed the statement, and still takes it for prepared.
     else if (this.failure && this.name !== undefined) delete parsedStatements[this.name];
   }
 

@@ -2,8 +2,8 @@ import type pg from 'pg';
 import type { Metrics } from '../process/metrics.ts';
 
 /**
- * Shows in /metrics what a pool holds, how often and for how long its users wait for a connection, and which connections were
- * lost. Whoever finds one free pays a comparison.
+ * Shows in /metrics the connections that a pool holds, how often and for how long its users wait for one, and which
+ * connections were lost. A user who finds a free connection pays one comparison.
  */
 export function watchPool(pool: pg.Pool, { metrics, name }: { metrics: Metrics; name: string }): void {
   const labels = { pool: name };

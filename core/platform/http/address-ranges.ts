@@ -1,8 +1,8 @@
 import ipaddr from 'ipaddr.js';
 
 /**
- * The IANA IPv4 special-purpose address registry, globally reachable anycast included: none of it is a server that
- * somebody could mean.
+ * The IANA IPv4 special-purpose address registry, globally reachable anycast included: no legitimate endpoint has such
+ * an address.
  */
 const SPECIAL_IPV4 = [
   '0.0.0.0/8',
@@ -27,8 +27,8 @@ const SPECIAL_IPV4 = [
 const OTHER_IPV4 = [
   // Multicast.
   '224.0.0.0/4',
-  // Alibaba's metadata service stands in shared space, Oracle's in its own; both are covered by 100.64/10
-  // and 192.0.0/24. Azure's wire server is a public address that only tenants of a host can reach.
+  // Alibaba's metadata service is in shared address space, Oracle's in its own; 100.64/10 and 192.0.0/24 cover both.
+  // Azure's wire server is a public address that only tenants of a host can reach.
   '168.63.129.16/32',
 ];
 const BLOCKED_IPV4 = [...SPECIAL_IPV4, ...OTHER_IPV4].map((range) => ipaddr.IPv4.parseCIDR(range));
@@ -43,22 +43,23 @@ const BLOCKED_IPV6 = [
   // Protocol assignments: Teredo, benchmarks, ORCHID, drone identifiers and others.
   '2001::/23',
   '2001:db8::/32',
-  // 6to4, whose relays are gone (RFC 7526): whatever address it carries, nobody is reached by it but a private one.
+  // 6to4, whose relays are gone (RFC 7526): such an address reaches only a private one, if any.
   '2002::/16',
   '2620:4f:8000::/48',
   '3fff::/20',
 ].map((range) => ipaddr.IPv6.parseCIDR(range));
 
-/** `::1.2.3.4`, which the parser takes for a mapped address and systems for one of a range that nobody uses. */
+/** `::1.2.3.4`, which the parser takes for a mapped address, and systems for one of an unused range. */
 const COMPATIBLE = /^::\d{1,3}\./;
 
 /** The well-known prefix by which networks without IPv4 reach it: as public as the address that it carries. */
 const NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
 
 /**
- * True when an outbound request must not go to this address: whatever a registry of special-purpose addresses holds
- * (loopback, private, link-local with the metadata services of clouds, documentation and so on), multicast, reserved,
- * and the same hidden in a mapped, NAT64, 6to4 or Teredo address. What does not parse is refused.
+ * True when an outbound request must not go to this address. Blocked are all special-purpose addresses of the
+ * registries (loopback, private, link-local with the metadata services of clouds, documentation and so on), multicast
+ * and reserved addresses, and any of these inside a mapped, NAT64, 6to4 or Teredo address. A text that is no address
+ * counts as blocked.
  */
 export function isPrivateAddress(address: string): boolean {
   if (!ipaddr.isValid(address) || COMPATIBLE.test(address)) return true;

@@ -15,7 +15,7 @@ export function createMetricsAccess(token: string | undefined): MetricsAccess {
   return ({ headers }) => timingSafeEqual(digest(headers.authorization ?? ''), wanted);
 }
 
-/** A digest has one length, whatever was sent. */
+/** A digest has one length, whatever the caller sent. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

@@ -27,7 +27,7 @@ export function createFileMailer(options: { directory: string; from: string; log
       });
       await mkdir(options.directory, { recursive: true });
       const file = join(options.directory, `${mail.id}-${mail.kind}.eml`);
-      // Renamed into place: whoever watches the folder never reads half a mail.
+      // Renamed into place: a program that watches the folder never reads half a mail.
       await writeFile(`${file}.part`, message as Buffer, { mode: 0o600 });
       await rename(`${file}.part`, file);
       // A warning, so that it is seen: nobody gets this mail unless somebody looks there.

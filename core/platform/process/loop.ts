@@ -11,7 +11,7 @@ export interface Loop {
 export interface LoopOptions {
   /** One run. True: there may be more to do, so the next one follows at once. */
   run(stopping: AbortSignal): Promise<boolean> | Promise<void>;
-  /** A run failed. The loop goes on: whatever the run works on is still there. */
+  /** Called when a run failed. The loop continues: the work of the run is still there. */
   onError(err: unknown): void;
   /** The wait after a run, unless a wake ends it; `Infinity` waits for a wake alone. Asked after each run. */
   everyMs: number | (() => number);
@@ -21,7 +21,7 @@ export interface LoopOptions {
   gapMs?: number | (() => number);
   /** The first run comes after a wait or a wake. Default: at once. */
   waitsFirst?: boolean;
-  /** Whose time the waits take. Default: the process's own. */
+  /** The clock of the waits. Default: the process's own. */
   clock?: Pick<Clock, 'sleep'>;
 }
 

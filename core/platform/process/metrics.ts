@@ -17,9 +17,12 @@ export interface Metrics {
   gauge(name: string, help: string, value: () => number, labels?: Labels): void;
   /** The same for several series, which may be looked up elsewhere. A read that rejects leaves them out. */
   gauges(name: string, help: string, read: () => readonly Sample[] | Promise<readonly Sample[]>): void;
-  /** What only grows; gives the function that counts. Made once for each set of labels, which then stands in /metrics with 0. */
+  /**
+   * A number that only grows; returns the function that counts. Made once for each set of labels, which /metrics then
+   * shows with 0.
+   */
   counter(name: string, help: string, labels?: Labels): (by?: number) => void;
-  /** A histogram of durations; gives the function that takes one. Made once for each set of labels. */
+  /** A histogram of durations; returns the function that records one. Made once for each set of labels. */
   timer(name: string, help: string, labels?: Labels): (durationMs: number) => void;
   /** The text for /metrics. */
   read(): Promise<string>;
@@ -141,7 +144,7 @@ function metricOf(name: string, { help, kind, sources }: Figure): Metric {
   return { name, get, reset: () => undefined } as unknown as Metric;
 }
 
-/** Whoever asks for /metrics waits for ten seconds at most, and then has nothing. */
+/** A scraper of /metrics gives up after ten seconds, and then has no figure at all. */
 const LOOK_UP_MS = 3_000;
 
 /** Nothing when it takes too long: a database that does not answer must not take the other figures with it either. */

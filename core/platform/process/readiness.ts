@@ -4,7 +4,7 @@
  */
 export type Check = () => boolean | string | Promise<unknown>;
 
-/** Thrown by a check that knows what is wrong and may tell everybody; the message stands in /ready. */
+/** Thrown by a check that knows the fault and may show it to everybody; /ready contains the message. */
 export class NotReady extends Error {
   override name = 'NotReady';
 }

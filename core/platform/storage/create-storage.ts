@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import { createDiskStorage } from './disk.ts';
 import type { Storage } from './storage.ts';
 
-/** What a storage takes of the settings. */
+/** The settings that a storage uses. */
 export type StorageConfig = Pick<
   Config,
   | 'MEDIA_STORAGE'

@@ -15,14 +15,15 @@ export interface GcsReads {
 }
 
 /**
- * Reads objects of Google Cloud Storage without the vendor's library, whose stream of an object throws where nobody can catch
- * it when the service answers 429 or 5xx, which ends the process, and waits for minutes for a server that stands still.
+ * Reads objects of Google Cloud Storage without the vendor's library. When the service answers 429 or 5xx, the
+ * library's stream of an object throws an error that no caller can catch, which ends the process; and it waits for
+ * minutes for a server that hangs.
  */
 export function createGcsReads(options: {
-  /** Of the JSON API, with its version. */
+  /** The address of the JSON API, with its version. */
   baseUrl: string;
   bucket: string;
-  /** The proof of who asks. */
+  /** The request headers that prove who asks. */
   authorize(url: string): Promise<Record<string, string>>;
   idleTimeoutMs?: number;
 }): GcsReads {
@@ -42,7 +43,7 @@ export function createGcsReads(options: {
     const answer = await request(url, {
       dispatcher,
       headers: {
-        // Whatever is stored compressed comes as it is.
+        // An object that is stored compressed arrives as it is stored.
         'accept-encoding': 'gzip',
         'cache-control': 'no-store',
         ...(range ? { range: `bytes=${range.start}-${range.end}` } : {}),
@@ -59,7 +60,7 @@ export function createGcsReads(options: {
       for (let nth = 1; ; nth += 1) {
         const answer = await ask(key, range).catch((cause: Error) => cause);
         if (answer instanceof Error) {
-          // A server that stands still was given enough time.
+          // A server that hangs was given enough time.
           if (nth === TRIES || answer instanceof errors.HeadersTimeoutError) throw unreadable(answer);
         } else {
           const { statusCode, headers, body } = answer;

@@ -19,7 +19,7 @@ export async function createGcsStorage(options: {
   spoolDir: string;
   apiEndpoint?: string | undefined;
   projectId?: string | undefined;
-  /** Of a read: see {@link createGcsReads}. */
+  /** The idle timeout of a read: see {@link createGcsReads}. */
   idleTimeoutMs?: number;
 }): Promise<Storage> {
   await mkdir(options.spoolDir, { recursive: true });
@@ -33,7 +33,7 @@ export async function createGcsStorage(options: {
   const reads = createGcsReads({
     baseUrl: client.baseUrl,
     bucket: options.bucket,
-    // A server of one's own is asked without credentials, as the library does.
+    // A self-hosted server is asked without credentials, as the library does.
     authorize: async (url) =>
       options.apiEndpoint ? {} : Object.fromEntries(await client.authClient.getRequestHeaders(url)),
     ...(options.idleTimeoutMs ? { idleTimeoutMs: options.idleTimeoutMs } : {}),

@@ -15,7 +15,7 @@ export const PART_BYTES = 5 * 1024 * 1024;
 
 /**
  * Stores a large file in parts: a broken connection then costs a part and not the file. One part at a time is held in
- * memory. Whatever fails, the parts that were stored are removed again.
+ * memory. After any failure the stored parts are removed again.
  */
 export async function putInParts(
   client: S3Client,

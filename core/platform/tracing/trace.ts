@@ -5,7 +5,7 @@ import type { Shutdown } from '../process/shutdown.ts';
 
 /** Something that was done for a request, by whichever process. Told when it is over. */
 export interface TracedStep {
-  /** Of the request (`X-Trace-ID`), which its messages, jobs and events carry. */
+  /** The trace id of the request (`X-Trace-ID`), which its messages, jobs and events carry. */
   traceId: string;
   name: string;
   kind: 'server' | 'client' | 'producer' | 'internal';
@@ -20,7 +20,7 @@ export interface TracedStep {
   isRequest?: boolean;
 }
 
-/** Tells a step. Absent where nobody listens: then nothing is measured or kept. */
+/** Reports a step. Absent without a listener: then nothing is measured or kept. */
 export type Trace = (step: TracedStep) => void;
 
 /** A trace id of ours, a UUID, as OpenTelemetry writes it. */
@@ -29,8 +29,8 @@ export function otelTraceId(traceId: string): string {
 }
 
 /**
- * The span id of the request of a trace: the second half of the trace id. It can be told from the trace id alone, so that what another
- * process does hours later stands below the request, and no row has to carry it.
+ * The span id of the request of a trace: the second half of the trace id. The trace id alone gives it, so that work
+ * which another process does hours later appears below the request, and no row has to carry it.
  */
 export function requestSpanId(traceId: string): string {
   return otelTraceId(traceId).slice(16);

@@ -1,4 +1,4 @@
-/** What can be bought. */
+/** The tables of the catalogue: plans and add-ons. */
 export const catalog = `
 CREATE TABLE billing.plans (
   code                text PRIMARY KEY,

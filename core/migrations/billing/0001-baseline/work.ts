@@ -1,4 +1,4 @@
-/** What is still to be done: events and calls of the provider, news for messaging. */
+/** The tables of pending work: events of the provider, calls to it, and news for messaging. */
 export const work = `
 CREATE TABLE billing.provider_events (
   id                bigint PRIMARY KEY DEFAULT nextval('billing.fact_seq'),

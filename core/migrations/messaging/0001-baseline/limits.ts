@@ -1,4 +1,4 @@
-/** What limits are counted by. */
+/** The tables behind the limits: counts of requests, logins, mails and spent tickets. */
 export const limits = `
 -- One row a company: the minute that is being counted. A crash may forget it (unlogged).
 CREATE UNLOGGED TABLE rate_windows (
