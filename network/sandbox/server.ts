@@ -197,13 +197,13 @@ async function openWorld(
   resumeWorld(world);
 }
 
-/** The host as it stands in an address on this machine. */
+/** The host by which this machine reaches the server. */
 function reachableOf(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
   return host.includes(':') ? `[${host}]` : host;
 }
 
-/** Answers requests, by what stands first in their path. */
+/** Answers requests, by the first part of their path. */
 function answering(deps: {
   world: World;
   guard: Guard;

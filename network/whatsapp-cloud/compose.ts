@@ -5,7 +5,7 @@ import { operationOf } from '@posthorn/core/network/messages.ts';
 import { recipientOf } from './addresses.ts';
 import type { LACKS } from './lacks.ts';
 
-/** What the caller has looked up. */
+/** Data that the caller has looked up. */
 export interface Ingredients {
   /** The network's id of the uploaded media. */
   mediaId?: string | undefined;

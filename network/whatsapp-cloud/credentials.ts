@@ -1,6 +1,6 @@
 import { z } from 'zod/v4';
 
-/** What a user gave and the API sealed (core/cloud/give-credentials.ts). */
+/** The credentials that a user gave and the API sealed (core/cloud/give-credentials.ts). */
 export const credentialsShape = z.object({
   phone_number_id: z.string(),
   business_account_id: z.string(),

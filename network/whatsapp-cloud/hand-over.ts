@@ -1,6 +1,7 @@
 /**
- * Hands over what the network posted: from the inbox to the sink, oldest first, and nothing twice without need. A message whose
- * media must be downloaded, and what follows it in its chat, waits beside the rest: nobody else waits for a download.
+ * Hands over the posts of the network: from the inbox to the sink, oldest first, and nothing twice without need. A
+ * message whose media must be downloaded waits apart, with the messages that follow it in its chat: no other chat waits
+ * for a download.
  */
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { NetworkInbox, PostedBody, SessionSink } from '@posthorn/core/network/driver.ts';
@@ -11,7 +12,7 @@ import { type Own, type Reading, readWebhook, type Told } from './read-webhook.t
 const ROUND = 32;
 /** Bodies that wait for downloads at a time. */
 const WAITING_MAX = 128;
-/** Whoever posts also tells us; this is for what was told to nobody. */
+/** The API announces each post; this look finds posts whose announcement was lost. */
 const LOOK_MS = 30_000;
 const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 5_000;
@@ -22,7 +23,7 @@ export interface HandOverDeps {
   log: Pick<Log, 'warn'>;
   instanceId: string;
   own(): Own;
-  /** What concerns the session itself: who wrote last, what the account may not. */
+  /** Shows each item to the session, which notes the last message of a chat and the account's restrictions. */
   onTold(told: Told): void;
 }
 
@@ -31,7 +32,7 @@ export interface HandOver {
   stop(): Promise<void>;
 }
 
-/** What is told of one chat in one round, and the bodies that told it. */
+/** The items of one chat in one round, and the bodies that they came in. */
 interface Part {
   told: Told[];
   ids: Set<string>;
@@ -139,7 +140,7 @@ function createLines(
       const line = (lines.get(chat) ?? Promise.resolve()).then(() => record(part));
       lines.set(chat, line);
       line
-        // Who stops leaves the bodies in the inbox, for the next session.
+        // A stop leaves the bodies in the inbox, for the next session.
         .catch(() => undefined)
         .finally(() => {
           if (lines.get(chat) === line) lines.delete(chat);
@@ -153,7 +154,7 @@ function createLines(
   };
 }
 
-/** The chat in whose order it is told; null where that does not matter. */
+/** The chat whose order the item keeps; null where order does not matter. */
 function chatOf(told: Told): string | null {
   if (told.kind === 'message') return told.message.chat;
   if (told.kind === 'change') return told.change.chat;
@@ -194,7 +195,7 @@ async function readAll(deps: HandOverDeps, bodies: readonly PostedBody[]): Promi
   return readings;
 }
 
-/** Whatever one body does, what follows goes on. */
+/** A body that cannot be read must not hold back those behind it. */
 function readCarefully({ own, log, instanceId }: HandOverDeps, body: Uint8Array): Reading {
   try {
     return readWebhook(body, own());

@@ -2,8 +2,8 @@ import type { Operation } from '@posthorn/contract/message-types.ts';
 import type { NetworkActions } from '@posthorn/core/network/actions.ts';
 
 /**
- * What this network has no message and no path for, or what this driver does not do; asking for it answers 501
- * (docs/guides/official-number.md).
+ * Operations and questions that the network has no message or path for, or that this driver does not implement; asking
+ * for one answers 501 (docs/guides/official-number.md).
  */
 export const LACKS = [
   ...['poll', 'event', 'ptv', 'gif', 'forward', 'edit', 'delete'],

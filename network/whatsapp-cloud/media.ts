@@ -18,7 +18,7 @@ import { request } from 'undici';
 import { z } from 'zod/v4';
 
 const UPLOAD_MS = 120_000;
-/** Of a download, without a byte from the network. */
+/** A download without a byte from the network for this long fails. */
 const IDLE_MS = 20_000;
 const uploaded = z.object({ id: z.string() });
 const located = z.object({ url: z.string() });
@@ -57,7 +57,7 @@ export async function uploadMedia(
     });
     return uploaded.parse(readGraph(answer.statusCode, await answer.body.text())).id;
   } catch (cause) {
-    // What was uploaded and not answered is sent to nobody.
+    // An upload without an answer has reached nobody, so it may be repeated.
     if (isOfNetwork(cause)) throw new GraphUnreachable(false, 'the media could not be uploaded', { cause });
     throw cause;
   } finally {

@@ -10,7 +10,7 @@ interface Body {
   media?: InboundMedia;
 }
 
-/** Whom a message is between. */
+/** The chat and the author of a message. */
 export interface Between {
   chat: Jid;
   from: Jid;
@@ -42,7 +42,7 @@ export function readMessage(message: WebhookMessage, between: Between): InboundM
 /** Phones show "forwarded many times" from here on. */
 const FREQUENT = 5;
 
-/** A change of an earlier message; null when this message is none. */
+/** The change of an earlier message that this message makes; null when it makes none. */
 export function readChange(
   message: WebhookMessage,
   { chat, from, fromMe, at }: Between,

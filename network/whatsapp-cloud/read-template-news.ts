@@ -1,4 +1,4 @@
-/** What a webhook tells of the review of a template. No I/O, no clock. */
+/** Reads the news of a template's review from a webhook. No I/O, no clock. */
 import type { NetworkFact, TemplateChange } from '@posthorn/core/network/facts.ts';
 import type { valueShape } from './webhook-shapes.ts';
 
@@ -7,7 +7,7 @@ type Value = ReturnType<typeof valueShape.parse>;
 /** The fields that are about templates, with what each tells; null for a value that does not say it. */
 const CHANGES: Readonly<Record<string, (value: Value) => TemplateChange | null>> = {
   message_template_status_update: ({ event, reason }) =>
-    // NONE stands where there is no reason.
+    // The network writes NONE where there is no reason.
     event ? { of: 'status', status: event, reason: reason && reason !== 'NONE' ? reason : null } : null,
   message_template_quality_update: ({ new_quality_score: quality, previous_quality_score: previous }) =>
     quality ? { of: 'quality', quality, previous: previous ?? null } : null,

@@ -1,4 +1,4 @@
-/** What a posted body tells, item by item. No I/O, no clock. */
+/** Reads a posted body, item by item. No I/O, no clock. */
 import type {
   InboundMessage,
   NetworkChange,
@@ -67,7 +67,7 @@ export function readWebhook(body: Uint8Array, own: Own): Reading {
   return reading;
 }
 
-/** Judging anything else costs a hundred times as much as seeing that it is none. */
+/** A cheap check before the schema: to validate a value that is no object costs a hundred times as much. */
 function isRecord(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
@@ -157,7 +157,7 @@ function readInbound(item: unknown, contacts: readonly Contact[], own: Own): Tol
   return [...pairs, { kind: 'message', message: readMessage(message, between) }];
 }
 
-/** What was typed on the phone of a number that is used on both. */
+/** A message that was written on the phone, for a number that is used on a phone and on the Cloud API. */
 function readEcho(item: unknown, own: Own): Told[] | null {
   const message = messageShape.safeParse(item).data;
   const chat = message && jidOf({ phone: message.to, userId: message.to_user_id });
@@ -187,7 +187,7 @@ function readStatus(item: unknown, own: Own): Told[] | null {
   return [...pairOf(by, userId, at), { kind: 'receipt', receipt, ...(code === undefined ? {} : { code }) }];
 }
 
-/** Who is named by number and by id: one person, so that what comes without the number finds their chat. */
+/** The pair of a number and an id that name one person, so that a later item without the number finds their chat. */
 function pairOf(jid: string, userId: string | undefined, at: Date): Told[] {
   const anonymous = userId === undefined ? null : jidOf({ userId });
   if (!anonymous || anonymous === jid) return [];

@@ -19,7 +19,7 @@ const accepted = z.object({ messages: z.array(z.object({ id: z.string().min(1) }
 const UPLOAD_LIVES_MS = 29 * DAY_MS;
 const OUR_ID = /^[0-9A-F]{32}$/;
 
-/** Hands one message over; see the port. What it answers is only that the network accepted it. */
+/** Hands one message over; see the port. The answer says only that the network accepted it. */
 export async function send(session: CloudContext, message: OutboundMessage): Promise<SendReceipt> {
   // Nothing was asked yet, so the next session may send it.
   if (session.phase !== 'live') throw new SendDeferred('not_connected');
@@ -44,7 +44,7 @@ export async function send(session: CloudContext, message: OutboundMessage): Pro
 
 const UPLOAD_AGAIN_MS = 5_000;
 
-/** Before the network is asked to send: whatever was uploaded goes to nobody. */
+/** For failures before the network is asked to send: an uploaded file has then reached nobody. */
 function failBefore(cause: unknown): never {
   if (cause instanceof SendUnavailable)
     throw new SendDeferred('network_unavailable', { of: 'chat', forMs: UPLOAD_AGAIN_MS });

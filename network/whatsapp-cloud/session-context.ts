@@ -110,7 +110,7 @@ const WORDS: Readonly<Record<string, string>> = {
   number_registered_too_often: 'the number was registered too often; try again in 72 hours',
 };
 
-/** What users read about credentials that are refused. */
+/** The text that users read about refused credentials. */
 export function wordsOf({ reason }: Verdict): string {
   return WORDS[reason] ?? 'the network refuses the credentials; give new ones';
 }
@@ -172,7 +172,7 @@ function backOffOf({ failures, deps }: CloudContext, chat: string, verdict: Verd
 /** The network took something: what had failed there counts from the beginning. */
 export function succeeded({ failures, deps }: CloudContext, chat: string): void {
   failures.delete(chat);
-  // What was under way when a limit was met tells nothing of what comes after it.
+  // A send that was under way when the account's limit was met says nothing about later sends.
   const nowMs = deps.clock.now().getTime();
   if ((failures.get('')?.untilMs ?? 0) <= nowMs) failures.delete('');
 }

@@ -37,7 +37,8 @@ export function openSession(deps: CloudDeps, request: OpenRequest, sink: Session
   return {
     send: (message) => send(session, message),
     recorded() {},
-    // It would mark what came as read, which nobody asked for; whoever does may ask for it (actions.ts).
+    // Typing would mark received messages as read, which nobody asked for; a user may ask for it by itself
+    // (actions.ts).
     async typing() {},
     async markRead(chat, networkIds) {
       requireLive(session);
@@ -112,7 +113,7 @@ async function begin(session: CloudContext): Promise<void> {
   }
 }
 
-/** What of a webhook concerns the session. */
+/** Notes the part of a webhook that concerns the session. */
 function note(session: CloudContext, told: Told): void {
   if (told.kind === 'message' && !told.message.fromMe)
     session.lastReceived.set(told.message.chat, told.message.networkId);

@@ -47,7 +47,7 @@ export async function listTemplates(
   if (name !== undefined) query.set('name', name);
   if (status !== undefined) query.set('status', status);
   const answer = await asked(session, { method: 'GET', path: `${pathOf(session)}?${query}` }).catch((err) => {
-    // Whatever else is asked for is well formed.
+    // The cursor is the only part of the request that can be malformed.
     throw cursor !== undefined && isAbout(err, 'invalid_message') ? new SendRefused('cursor_invalid') : err;
   });
   const { data, paging } = page.parse(answer);
@@ -63,7 +63,7 @@ export async function createTemplate(
   args: Args<'template_create'>,
 ): Promise<Answer<'template_create'>> {
   const { name, language, category, components } = args;
-  // The code for a name that is taken is the one for whatever is wrong with a template.
+  // The network's code for a taken name is the same as for any other fault of a template.
   if ((await named(session, name)).some((each) => each.language === language))
     throw new SendRefused('template_exists');
   const body = { name, language, category, components };
@@ -124,7 +124,7 @@ async function asked(session: CloudContext, question: Parameters<typeof ask>[1])
   });
 }
 
-/** A rate is told at once: whoever asks waits for the answer. It holds back no message. */
+/** A rate limit is reported at once, because the caller waits for the answer. It holds back no message. */
 function refusalOf(session: CloudContext, cause: unknown): unknown {
   if (cause instanceof GraphRefused && verdictOf(cause.code).reason === 'rate_limited')
     return new SendRefused('rate_limited');

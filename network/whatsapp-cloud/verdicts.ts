@@ -1,14 +1,14 @@
-/** What each error code of the network means for us, by code and never by title (support/error-codes). */
+/** The meaning of each error code of the network for us, by code and never by title (support/error-codes). */
 
 /**
- * `defer`: it was not taken and may be later; of this chat or of the whole account. `refuse`: it never will be. `end`: the
- * network takes the credentials no longer, and a person has to act.
+ * `defer`: the network did not take the message and may take it later; it holds back the chat or the whole account.
+ * `refuse`: it never will. `end`: it no longer takes the credentials, and a person has to act.
  */
 export interface Verdict {
   does: 'defer_chat' | 'defer_account' | 'refuse' | 'end';
   /** Stable snake_case. */
   reason: string;
-  /** What it means for the account beyond this message. */
+  /** The restriction that the code means for the account, beyond this message. */
   restriction?: string;
   /** Before the first repeat, and the factor of each further one. */
   firstMs?: number;

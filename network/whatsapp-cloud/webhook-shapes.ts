@@ -1,6 +1,6 @@
 /**
- * What the network posts, as far as this driver reads it. Everything is optional and everything else is passed over: one
- * field of a new kind must not cost the message that carries it.
+ * The posts of the network, as far as this driver reads them. Every field is optional and unknown fields are passed
+ * over: one field of a new kind must not cost the message that carries it.
  */
 import { z } from 'zod/v4';
 

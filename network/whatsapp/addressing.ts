@@ -1,8 +1,8 @@
 /**
- * Whether the network takes messages to people by their numbers or by their anonymous ids. That depends on the account: one that
- * was moved to ids is refused by numbers (463, and 479 for a status), another by ids (400), and nothing tells which it is. So after
- * such a refusal the message is sent by the other names, and what the network has taken is remembered. A refused message went to
- * nobody: it may be encrypted anew under its id.
+ * Whether the network takes messages to people by their numbers or by their anonymous ids. That depends on the account:
+ * one that was moved to ids is refused by numbers (463, and 479 for a status), another by ids (400), and the network
+ * does not say which kind it is. So after such a refusal the message is sent by the other names, and the names that the
+ * network accepted are remembered. A refused message went to nobody: it may be encrypted anew under its id.
  */
 import { isUserJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import { SendRefused } from '@posthorn/core/network/driver.ts';
@@ -14,7 +14,7 @@ import { withoutDevice } from './wire/jids.ts';
 export type Names = 'numbers' | 'ids';
 
 export interface Addressing {
-  /** What the network took last. */
+  /** The names that the network accepted last. */
   names(): Promise<Names>;
   /** Whether the other names may be tried: not for ten minutes after they were refused as well. */
   mayTryOthers(): boolean;
@@ -56,7 +56,7 @@ export function mayOtherNamesHelp(to: string, names: Names, err: unknown): err i
   return isUserJid(to) && (err.reason === 'new_chats_limited' || (names === 'ids' && isInvalid));
 }
 
-/** The name of a chat on the wire: of somebody whose anonymous id is not known, the number. */
+/** The name of a chat on the wire; the number where the person's anonymous id is not known. */
 export async function wireName(socket: LibrarySocket, chat: string, names: Names): Promise<string> {
   if (names === 'numbers' || !isUserJid(chat)) return chat;
   return (await socket.signalRepository.lidMapping.getLIDForPN(chat).catch(() => null)) ?? chat;

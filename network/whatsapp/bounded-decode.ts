@@ -27,7 +27,10 @@ export const NESTABLE = [
   'Field',
 ] as const;
 
-/** Of these types in each other. The decoders of the network's own apps stop at 100 levels of any type, Google's default. */
+/**
+ * Maximum depth of these types in each other. The decoders of the network's own apps stop at 100 levels of any type,
+ * Google's default.
+ */
 export const NESTED_MAX = 50;
 
 export interface Decoders {

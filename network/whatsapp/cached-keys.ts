@@ -60,7 +60,7 @@ export function createCachedKeys(keys: SessionKeys): SessionKeys {
     },
     async write(changes) {
       const cached = changes.filter(({ kind }) => CACHED.has(kind));
-      // Whatever becomes of a write that fails, its keys are read anew.
+      // A failed write may have been stored or not, so its keys are read anew.
       for (const { kind, id } of cached) cache.delete(nameOf(kind, id));
       writes += 1;
       try {

@@ -1,6 +1,6 @@
 /**
- * How long messages of a chat last. In a chat whose messages disappear, apps warn of one that has not the chat's timer: it would
- * stay.
+ * How long messages of a chat last. In a chat whose messages disappear, apps warn of a message without the chat's
+ * timer, because it would stay.
  */
 import { KINDS } from './keys.ts';
 import type { SharedKeys } from './shared-keys.ts';
@@ -13,7 +13,10 @@ export interface ChatTimers {
 }
 
 export function createChatTimers(keys: SharedKeys): ChatTimers {
-  /** Of the chats that have one: all at once, for most have none, and to look for each message would cost a read each. */
+  /**
+   * The chats that have a timer. Loaded all at once: most chats have none, and a look for each message would cost a
+   * read each.
+   */
   let loading: Promise<Map<string, number>> | null = null;
 
   async function load(): Promise<Map<string, number>> {

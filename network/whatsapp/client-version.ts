@@ -26,7 +26,7 @@ const HEADERS = {
   'user-agent':
     'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36',
 };
-/** The last number of the version, in JSON that may stand in a string. */
+/** The last number of the version, in JSON that may be inside a string. */
 const REVISION = /\\?"client_revision\\?":\s*(\d{1,15})(?!\d)/;
 const READ_MS = 15_000;
 const AGAIN_MS = 10 * 60_000;

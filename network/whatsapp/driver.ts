@@ -24,7 +24,7 @@ export interface WhatsAppDriverOptions {
   sendTimeoutMs?: number;
   /** A send unacknowledged for this long on one connection is given up. */
   giveUpMs?: number;
-  /** What its sessions may hold; default: as `LIMITS` says. */
+  /** How much received data its sessions may hold; default: `LIMITS`. */
   intake?: Intake;
 }
 

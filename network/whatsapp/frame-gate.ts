@@ -1,10 +1,9 @@
 /**
- * Holds back outgoing frames until the data they depend on is stored. The library encrypts frames one after
- * the other and acknowledges by itself, so single frames cannot be told apart: each waits, in order, for
- * everything that was being stored when it was written. Who writes a frame does not wait with it, so that what
- * arrived together is stored together.
- * If storing fails, nothing more is sent: the network then repeats everything from this point to the next
- * session.
+ * Holds back outgoing frames until the data they depend on is stored. The library encrypts frames one after the other
+ * and acknowledges by itself, so single frames cannot be told apart: each waits, in order, until everything is stored
+ * that was being stored when it was written. The writer of a frame does not wait with it, so that items that arrived
+ * together are stored together. If storing fails, nothing more is sent: the network then repeats everything from this
+ * point to the next session.
  */
 
 /** The library's WebSocket under its own. */
@@ -53,7 +52,7 @@ export function createFrameGate(onFailure: (err: unknown) => void): FrameGate {
         if (line === null && held === null) return send(data, done);
         const written = Promise.all([line, held]).then(() => {
           if (line === written) line = null;
-          // Whoever does not get it asks the next session, or is told by it.
+          // A receiver that misses the frame asks the next session for it, or gets it from there.
           if (!isClosed) send(data, () => undefined);
         });
         line = written;

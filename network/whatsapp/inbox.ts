@@ -169,7 +169,7 @@ export function createInbox(deps: {
   log: LibraryLog;
   commits: { maxCommitRetries: number; delayBetweenTriesMs: number };
   lids: LidQuestions;
-  /** What is sent from now on waits for this. */
+  /** Frames that are sent from now on wait for this. */
   hold(work: Promise<unknown>): void;
   nowMs(): number;
 }): Inbox {

@@ -1,6 +1,6 @@
 /**
- * Bounds what sessions hold of what the network sent, until the owner has recorded it. A session that holds too much
- * stops reading its connection: the network keeps the rest, and nothing that was not stored is acknowledged.
+ * Limits the received data that sessions hold until the owner has recorded it. A session that holds too much stops
+ * reading its connection: the network keeps the rest, and nothing that was not stored is acknowledged.
  */
 
 /** The connection of a session. */
@@ -11,7 +11,7 @@ export interface Valve {
   isAsking(): boolean;
 }
 
-/** What one session holds. */
+/** The received data that one session holds. */
 export interface SessionIntake {
   /** Counts something that arrived, until the returned function is called. */
   hold(bytes: number): () => void;
@@ -38,8 +38,8 @@ export interface IntakeLimits {
 }
 
 /**
- * Counted for each thing besides its bytes: objects, promises and what is written about it. As much for what is not decrypted
- * yet: once it is read, nothing stops it.
+ * Counted for each item besides its bytes: objects, promises and written copies of it. The same for an item that is not
+ * decrypted yet: once it is read, nothing stops it.
  */
 export const ITEM_BYTES = 4_096;
 
@@ -88,7 +88,7 @@ export function createIntake(limits: IntakeLimits = LIMITS): Intake {
       const pausedAtMs = performance.now();
       held.looking ??= setInterval(() => {
         const isBreathDue = performance.now() - pausedAtMs >= limits.breathMs;
-        // What arrives next pauses it again.
+        // The next arrival pauses it again.
         if (hasRoom() || (isBreathDue && held.bytes <= limits.askingBytes)) resume();
       }, LOOK_MS).unref();
     }

@@ -21,7 +21,7 @@ export const KINDS = {
   audience: 'audience',
   /** After how many seconds messages of a chat disappear; without a row they stay. */
   timer: 'timer',
-  /** By which names the network takes messages to people; see `addressing.ts`. */
+  /** The names by which the network takes messages to people; see `addressing.ts`. */
   addressing: 'addressing',
   /** An encrypted message whose outcome is not recorded yet. */
   stanza: 'stanza',

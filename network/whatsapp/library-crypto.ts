@@ -10,7 +10,7 @@ export * from 'node:crypto';
 
 type Key = Parameters<typeof crypto.createHmac>[1];
 
-/** Whatever else it is is left to Node, which says what is wrong with it. */
+/** Any other key goes to Node as it is; Node reports an invalid one. */
 function asObject<T extends Key | crypto.CipherKey>(key: T): T | KeyObject {
   return types.isUint8Array(key) && key.byteLength > 0 ? createSecretKey(key) : key;
 }

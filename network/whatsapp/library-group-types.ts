@@ -1,4 +1,4 @@
-/** What the library says of groups; see `library-types.ts`. */
+/** The library's types of groups; see `library-types.ts`. */
 export interface LibraryGroup {
   id: string;
   subject?: string | null;

@@ -8,17 +8,17 @@ import { ITEM_BYTES, type SessionIntake, sizeOf } from './intake.ts';
 import type { LibrarySocket, WireNode } from './library-types.ts';
 
 /**
- * After so long the other sessions of the process have their turn. To decrypt is a chain of promises, which lets nobody in
- * between: the messages of one read of the socket took 0.2 s, those of a flood seconds.
+ * After this long the other sessions of the process have their turn. Decryption is a chain of promises, which lets no
+ * other work in between: the messages of one read of the socket took 0.2 s, those of a flood seconds.
  */
 const TURN_MS = 5;
 
-/** What others may send as much of as they like, and the library starts on at once. */
+/** Frames that the library starts on at once and that others may send in any number. */
 const AT_ONCE = ['CB:receipt', 'CB:notification', 'CB:call'];
 
 /**
- * Makes the library handle frames, and the encrypted parts of messages, one after the other. Whatever waits or is being
- * handled counts as held by the session.
+ * Makes the library handle frames, and the encrypted parts of messages, one after the other. Frames that wait or are
+ * being handled count as held by the session.
  */
 export function handleOneByOne(ws: LibrarySocket['ws'], intake: SessionIntake): void {
   lineUp<unknown>(ws, intake, 'message');
@@ -59,7 +59,7 @@ function lineUp<T>(
     let line: Promise<unknown> = Promise.resolve();
     let sinceMs = 0;
     async function handle(told: T): Promise<void> {
-      // Frames go on: what they bring may be an answer that somebody waits for.
+      // Frames do not wait for a turn: they may bring an answer that a caller waits for.
       if (event !== 'message' && performance.now() - sinceMs >= TURN_MS) {
         await nextTurn();
         sinceMs = performance.now();

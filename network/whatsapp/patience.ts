@@ -1,4 +1,4 @@
-/** How long a send is repeated that the network does not answer. */
+/** How long a send without an answer is repeated. */
 import { SendUnanswered } from '@posthorn/core/network/driver.ts';
 
 /** A message with which so many connections ended is not sent any more. */
@@ -8,7 +8,7 @@ const GIVEN_UP_MAX = 1_000;
 /** How often connections ended before a send was answered, and since when; shared by successive sessions. */
 export type Cuts = Map<string, { times: number; sinceMs: number }>;
 
-/** Of one connection. */
+/** The patience of one connection with the sends that are not answered. */
 export interface Patience {
   /** A message is being sent, or sent again. Returns how long an answer is worth waiting for. */
   sent(id: string): number;

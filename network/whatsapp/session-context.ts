@@ -58,7 +58,7 @@ export interface Connection {
   mediaServers: FindMediaServers;
   /** The way to the network; undefined: directly. */
   agent: Agent | undefined;
-  /** What it says it is. */
+  /** The client version that the connection states. */
   version: ClientVersion;
 }
 
@@ -91,7 +91,7 @@ export interface WhatsAppContext {
   timers: ChatTimers;
   /** `last` resolves when the messages handed over so far are encrypted; `breaks` counts those that failed. */
   sending: { last: Promise<unknown>; breaks: number };
-  /** What it holds of what arrived. */
+  /** Counts the received data that the session holds. */
   intake: SessionIntake;
   /** Hands received items over, in order; messages by {@link MessageLines}. */
   arrivals: Pump;
@@ -115,11 +115,11 @@ export interface WhatsAppContext {
   };
   /** Admins of groups, by group JID, and when they were read. */
   admins: Map<string, { atMs: number; jids: ReadonlySet<string> }>;
-  /** Who did not upload media again when they were asked, and when that was. */
+  /** People whose phones did not upload media again when asked, and when they were asked. */
   silent: Map<string, number>;
   /** The network's name of each caller, by call id: a call is rejected under that name. */
   callers: Map<string, string>;
-  /** Resolves when the owner was told of the end. */
+  /** Resolves when the owner has been told of the end. */
   told: PromiseWithResolvers<void>;
 }
 
@@ -165,8 +165,8 @@ export async function namesFor(session: WhatsAppContext, jid: string, isMe: bool
 }
 
 /**
- * The network numbers changes of the account's state per collection, but reveals the numbers to nobody. The
- * time in milliseconds also grows with each change, across sessions and workers.
+ * The network numbers changes of the account's state per collection, but does not reveal the numbers. The time in
+ * milliseconds also grows with each change, across sessions and workers.
  */
 export function nextRevision(session: WhatsAppContext): number {
   session.revision = Math.max(session.revision + 1, session.deps.clock.now().getTime());

@@ -157,7 +157,7 @@ interface Outgoing {
   isTail: boolean;
   /** Its stanza is kept, to be sent again until its outcome is recorded. */
   isKept: boolean;
-  /** By which people are named on the wire. */
+  /** The names of people on the wire. */
   names: Names;
 }
 
@@ -225,7 +225,7 @@ async function encrypt(
   }
 }
 
-/** What the connection does not take is sent again by the next one. */
+/** The next connection sends again any stanza that this one does not take. */
 function writeStanza({ socket }: Connection, bytes: Uint8Array): void {
   socket.sendRawMessage(bytes).catch(() => undefined);
 }

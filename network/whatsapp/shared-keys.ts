@@ -1,6 +1,6 @@
 /**
- * Writes what a session remembers in shared commits: what is to be stored while a write is under way goes into
- * the next one. Reads see what is not stored yet, so work may go on before its changes are durable.
+ * Writes a session's keys in shared commits: changes that arrive while a write is under way go into the next one. Reads
+ * see changes that are not stored yet, so work may continue before its changes are durable.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { SessionKey, SessionKeys } from '@posthorn/core/network/driver.ts';
@@ -75,7 +75,7 @@ export function createSharedKeys(keys: SessionKeys, onBroken: (err: unknown) => 
       try {
         return await collecting.run(context, work);
       } finally {
-        // What the work has started and not awaited writes as usual.
+        // Writes that the work has started and not awaited are then stored as usual.
         context.isOpen = false;
       }
     },
@@ -103,7 +103,7 @@ export function createSharedKeys(keys: SessionKeys, onBroken: (err: unknown) => 
   };
 }
 
-/** What is to be stored, in order, and the one commit that is under way. */
+/** The changes that wait to be stored, in order, and the one commit that is under way. */
 function createLine(keys: SessionKeys, onBroken: (err: unknown) => void) {
   const waiting: Part[] = [];
   /** The newest change of each key that is not durable yet. */
@@ -131,7 +131,7 @@ function createLine(keys: SessionKeys, onBroken: (err: unknown) => void) {
       for (const part of parts) settle(part);
     } catch (err) {
       if (parts.length === 1) settle(parts[0]!, { err });
-      // What the database refuses costs only itself.
+      // Each part alone: a change that the database refuses then fails only its own part.
       else for (const part of parts) await commit([part]);
     }
   }
@@ -156,7 +156,7 @@ function createLine(keys: SessionKeys, onBroken: (err: unknown) => void) {
     /** Resolves when the changes are durable, which is some time after the next `flush`. */
     add(kind: Part['kind'], changes: readonly SessionKey[], onStored?: () => void): Promise<void> {
       const part: Part = { kind, changes, stored: Promise.withResolvers<void>(), onStored };
-      // Only awaited changes have somebody who hears of a failure.
+      // Only awaited changes have a caller that hears of a failure.
       part.stored.promise.catch(() => undefined);
       waiting.push(part);
       for (const change of changes) newest.set(nameOf(change.kind, change.id), { change, part });
@@ -173,7 +173,7 @@ function createLine(keys: SessionKeys, onBroken: (err: unknown) => void) {
         : [...newest.values()].filter(({ change }) => change.kind === kind);
       return new Map(found.map(({ change }) => [change.id, change.value]));
     },
-    /** Forgets what waits for a commit, unless somebody waits for it. */
+    /** Drops changes that wait for a commit, unless a caller waits for it. */
     dropUnawaited(): void {
       if (waiting.some(({ kind }) => kind === 'awaited')) this.flush();
       else due = waiting.length = 0;

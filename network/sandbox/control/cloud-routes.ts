@@ -102,7 +102,7 @@ function numberRoutes(graph: Graph): Route[] {
   ];
 }
 
-/** What is posted, and when. */
+/** Routes that set how and when webhooks are posted, and that review templates. */
 function postRoutes(graph: Graph): Route[] {
   return [
     {
@@ -143,7 +143,7 @@ function postRoutes(graph: Graph): Route[] {
   ];
 }
 
-/** What becomes of sends. */
+/** Routes that make sends fail, and that show the sent messages. */
 function sendRoutes(graph: Graph): Route[] {
   const { world } = graph;
   return [
@@ -175,7 +175,7 @@ function sendRoutes(graph: Graph): Route[] {
 /** The newest ones. */
 const SENT_SHOWN = 1_000;
 
-/** What an instance connects with, and whether it did. */
+/** The credentials that an instance connects with, and where its webhooks go. */
 function shown(number: OfficialNumber) {
   return {
     phone: number.phone,

@@ -18,10 +18,7 @@ export interface Guard {
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 const ANY_ADDRESS = new Set(['0.0.0.0', '::']);
 
-/**
- * `host` is the server's listening address; requests may use it as a name, unless it stands for all
- * addresses.
- */
+/** `host` is the server's listening address; requests may use it as a name, unless it means all addresses. */
 export function createGuard(options: { host: string; allowedHosts: readonly string[] }): Guard {
   const own = ANY_ADDRESS.has(options.host) ? [] : [options.host];
   const allowed = new Set(

@@ -44,7 +44,7 @@ export interface GraphDeps {
 
 type Body = Record<string, unknown>;
 
-/** Who asks; throws the error of a token that is unknown or has died. */
+/** The number whose token this is. Throws the network's error for a token that is unknown or has expired. */
 export function callerOf(world: GraphWorld, authorization: string | undefined): OfficialNumber {
   const token = authorization?.replace(/^Bearer /, '');
   const number = [...world.numbers.values()].find((each) => each.token === token);

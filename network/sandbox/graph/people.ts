@@ -1,4 +1,7 @@
-/** What happens at the simulated Cloud API from outside: numbers are made, people write and read, and things go wrong. */
+/**
+ * Events at the simulated Cloud API that come from outside: numbers are made, people write and read, and things go
+ * wrong.
+ */
 import { randomBytes } from 'node:crypto';
 import { envelopeFor, type GraphDeps, keep, storeMedia, tellStatus } from './answer.ts';
 import {

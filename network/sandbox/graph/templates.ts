@@ -1,4 +1,4 @@
-/** Templates of the simulated Cloud API: made, listed, deleted, and reviewed by whoever drives it. */
+/** Templates of the simulated Cloud API: made, listed, deleted, and reviewed by the tester. */
 import { type GraphDeps, GraphError } from './answer.ts';
 import { type GraphTemplate, newGraphId, type OfficialNumber, takeFault } from './model.ts';
 

@@ -35,7 +35,7 @@ export function endSession(world: World, session: Session, reason: ByeReason): v
   session.socket.close(1000);
 }
 
-/** Cuts the connection without a word, as a failing network does. */
+/** Cuts the connection without a closing frame, as a failing network does. */
 export function cutSession(session: Session): void {
   leave(session);
   session.socket.terminate();

@@ -12,8 +12,8 @@ import { accountRecord } from './records.ts';
 import type { World } from './world.ts';
 
 /**
- * Pairs a number with an instance. A phone has one pairing here: pairing it anew voids the old one, as
- * when an instance was deleted without logging out. What waits for the phone goes to the instance.
+ * Pairs a number with an instance. A phone has one pairing here: pairing it anew voids the old one, as when an instance
+ * was deleted without logging out. Messages that wait for the phone go to the instance.
  */
 export function pairAccount(world: World, number: string, instanceId: string): Account {
   const phone = phoneFor(world, number);
@@ -45,7 +45,7 @@ export interface AccountFacts {
   secretsSince: number;
 }
 
-/** Puts an account in its place, without a word to the journal. */
+/** Adds an account without writing to the journal. */
 export function addAccount(world: World, phone: Phone, facts: AccountFacts): Account {
   const account: Account = {
     phone,
@@ -77,7 +77,7 @@ export function unpairAccount(world: World, account: Account): void {
   catchUp(world, phone);
 }
 
-/** A number that nobody has: country code 999 is assigned to no country, so it is nobody's phone. */
+/** An unused number. Country code 999 is assigned to no country, so it is no real phone. */
 export function freshNumber(world: World): string {
   let next = world.phones.size + 1;
   let number: string;

@@ -1,6 +1,6 @@
 /**
- * Where the network keeps media: files by handle, in the data folder or in a temporary one. A handle cannot
- * be guessed; whoever has it may read.
+ * Where the network keeps media: files by handle, in the data folder or in a temporary one. A handle cannot be guessed;
+ * anybody who has it may read.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import {

@@ -43,7 +43,7 @@ export function changeContacts(
   change: { add: readonly string[]; remove: readonly string[]; name?: string | undefined },
 ): void {
   for (const number of change.add) {
-    // Whoever is in an address book exists: a status can reach it.
+    // Every number in an address book has a phone: a status can reach it.
     const known = phoneFor(world, number);
     phone.contacts.add(number);
     saveName(world, phone, number, change.name ?? known.name);

@@ -102,7 +102,7 @@ export function pushMessage(world: World, phone: Phone, message: Message): void 
   else recordReceipt(world, message, 'delivered', phone);
 }
 
-/** An instance hears what its own phone sends, before any receipt of it. */
+/** Reports a message of an instance's own phone to the instance, before any receipt of it. */
 function tellOwnDevices(world: World, message: Message): void {
   const { account } = message.from;
   if (!account) return;
@@ -111,7 +111,7 @@ function tellOwnDevices(world: World, message: Message): void {
     pushEvent(world, account, { ...body, from_me: true }, null);
 }
 
-/** What an instance hears of a message; null when it hears nothing. */
+/** The event by which an instance learns of a message; null for none. */
 function eventOf(world: World, message: Message, account: Account): EventBody | null {
   const { tell } = familyOf(message);
   return tell ? tell(world, message, account) : messageEvent(message, account);

@@ -1,6 +1,6 @@
 /**
- * What all devices of an account share: labels, states of chats, saved names, blocked numbers. It hangs on the phone and
- * outlives its pairings. Each thing is the last fact that was said of it.
+ * State that all devices of an account share: labels, states of chats, saved names, blocked numbers. It belongs to the
+ * phone and outlives its pairings. The last fact about each thing is kept.
  */
 import type { Jid } from '@posthorn/contract/jid.ts';
 import { LABELS_MAX } from '@posthorn/contract/limits.ts';
@@ -24,7 +24,7 @@ export interface DeviceState {
   readonly facts: Map<string, DeviceFact & { at: number }>;
 }
 
-/** Who has such a state: a phone. */
+/** A phone, which has such a state. */
 interface Owner {
   readonly device: DeviceState;
 }
@@ -36,7 +36,7 @@ export function newDeviceState(): DeviceState {
   return { revision: 0, facts: new Map() };
 }
 
-/** Without a word to anybody. */
+/** Applies a fact without telling anybody. */
 export function applyDeviceFact(phone: Owner, fact: DeviceFact, at: number): void {
   const { device } = phone;
   device.revision = Math.max(device.revision, fact.revision);
@@ -68,7 +68,7 @@ function partsOf(fact: DeviceFact): [string, DeviceFact][] {
   }
 }
 
-/** Everything that there is, in the order in which it was said: what a new pairing is told. */
+/** All facts, in the order in which they came, for a new pairing. */
 export function deviceFacts(phone: Owner): (DeviceFact & { at: number })[] {
   return [...phone.device.facts.values()].sort((a, b) => a.revision - b.revision);
 }

@@ -7,7 +7,7 @@ import type { World } from './world.ts';
 
 /** Makes a change on a phone and tells its instance, if it has one. Gives the revision. */
 export function changeDevice(world: World, phone: Phone, change: DeviceChange): number {
-  // Of the clock, so that they grow on when a network has lost its data.
+  // Taken from the clock, so that revisions keep growing after a network has lost its data.
   const revision = Math.max(phone.device.revision + 1, Date.now());
   const fact = { ...change, revision } as DeviceFact;
   const at = Date.now();
@@ -17,7 +17,7 @@ export function changeDevice(world: World, phone: Phone, change: DeviceChange): 
   return revision;
 }
 
-/** What the address book says now, for the account's other devices. */
+/** Saves a name in the address book, and tells the account's other devices when it changed. */
 export function saveName(world: World, phone: Phone, number: string, name: string): void {
   const jid = jidOfPhone(number);
   if (savedName(phone, jid) !== name) changeDevice(world, phone, { kind: 'contact', jid, name });

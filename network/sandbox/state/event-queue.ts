@@ -1,6 +1,6 @@
 /**
- * What an account has not acknowledged yet, in order. Numbers run without a gap, so any event is
- * found by its number in O(1), and an ack up to N drops from the front.
+ * The events that an account has not acknowledged yet, in order. Numbers run without a gap, so any event is found by
+ * its number in O(1), and an ack up to N drops from the front.
  */
 import type { EventQueue, PendingEvent } from './model.ts';
 

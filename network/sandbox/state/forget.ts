@@ -1,4 +1,4 @@
-/** Makes room: a test network runs for long, and holds the newest messages only. What is under way stays. */
+/** Makes room: a test network runs for long, and keeps only the newest messages and those under way. */
 import type { Kept, Message, Phone } from './model.ts';
 import { defaultName } from './phones.ts';
 import { isShared, reachedBy, recipientsOf } from './recipients.ts';
@@ -51,7 +51,7 @@ function letGo(world: World, gone: ReadonlySet<Message>): Set<Phone> {
   return holders;
 }
 
-/** Whether somebody is still to get it. */
+/** Whether a recipient still has to get it. */
 function isUnderWay(world: World, message: Message): boolean {
   return recipientsOf(world, message).some(
     (phone) =>
@@ -61,7 +61,7 @@ function isUnderWay(world: World, message: Message): boolean {
   );
 }
 
-/** A number that somebody wrote to once, and of which nothing is left to tell. */
+/** A number that somebody wrote to once, and that nothing refers to any more. */
 function isNobody(world: World, phone: Phone): boolean {
   const holdsNothing =
     !phone.account &&

@@ -1,4 +1,4 @@
-/** What accounts hear of the groups that they are in. */
+/** Facts that accounts get about the groups that they are in. */
 import type { GroupInfo } from '@posthorn/core/network/actions.ts';
 import type { FactBody } from '../fact-frames.ts';
 import type { Account, Group, Phone } from './model.ts';

@@ -33,7 +33,7 @@ export interface Refused {
 }
 
 /**
- * Makes a group, or gives the one of this JID other people and settings, as nobody's doing. Admins are in it.
+ * Makes a group, or gives the group of this JID other people and settings, without an author. Admins are participants.
  */
 export function makeGroup(world: World, facts: GroupFacts): Group {
   const known = facts.jid === undefined ? undefined : world.groups.get(facts.jid);
@@ -59,7 +59,7 @@ export function makeGroup(world: World, facts: GroupFacts): Group {
   return known;
 }
 
-/** A phone makes a group and owns it. Whoever blocked that phone is not added. */
+/** A phone makes a group and owns it. Phones that have blocked it are not added. */
 export function createGroup(
   world: World,
   owner: Phone,
@@ -119,7 +119,7 @@ export function mayChange(group: Group, phone: Phone, change: GroupChange): bool
   return !group.locked && change.announce === undefined && change.locked === undefined;
 }
 
-/** Changes what differs; tells it to all participants. `by` null is nobody. */
+/** Applies the differences and tells all participants. `by` null: no author. */
 export function changeGroup(world: World, group: Group, by: Phone | null, change: GroupChange): void {
   const { name, description, announce, locked } = change;
   const changed = {
@@ -157,7 +157,7 @@ export function changeParticipants(
   world.journal.append(groupRecord(group));
   if (action === 'add') welcome(world, group, by, done);
   else {
-    // Who was taken out hears of that last.
+    // For a removed participant this is the last fact about the group.
     tellFact(
       world,
       new Set([...group.participants, ...done]),
@@ -186,7 +186,7 @@ function apply(group: Group, action: ParticipantAction, phone: Phone): void {
   else if (action !== 'add') group.admins.delete(phone);
 }
 
-/** Newcomers hear what the group is; then everybody hears who came. */
+/** Newcomers get the group itself; then all participants learn who came. */
 function welcome(world: World, group: Group, by: Phone | null, phones: ReadonlySet<Phone>): void {
   tellFact(world, phones, { kind: 'group', group: groupInfo(group) }, group.participants);
   tellFact(world, group.participants, factOf(group, by, 'add', phones), by ? [by, ...phones] : phones);
@@ -213,7 +213,7 @@ export function revokeInvite(world: World, group: Group): string {
   return group.code;
 }
 
-/** Enters by invite; a string is why not. Whoever is in stays in. */
+/** Enters by invite; a string is the reason of a refusal. A phone that is in the group already stays in it. */
 export function joinByCode(world: World, phone: Phone, code: string): Group | string {
   const group = [...world.groups.values()].find((one) => one.code === code);
   if (!group) return 'invite_invalid';
@@ -222,7 +222,7 @@ export function joinByCode(world: World, phone: Phone, code: string): Group | st
   return refused ? refused.reason : group;
 }
 
-/** The last admin who leaves hands the group to whoever is in it longest. */
+/** The last admin who leaves hands the group to the participant who has been in it longest. */
 export function leaveGroup(world: World, group: Group, phone: Phone): void {
   changeParticipants(world, group, phone, 'remove', [phone]);
   const [first] = group.participants;

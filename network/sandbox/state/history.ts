@@ -1,4 +1,4 @@
-/** What a phone hands over when it is paired: its chats, its contacts and the messages that it shows. */
+/** The history that a phone hands over when it is paired: its chats, its contacts and the messages that it shows. */
 import { isGroupJid, type Jid, jidOfPhone, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import type { HistoryBody } from '../fact-frames.ts';
 import { chatStatesOf, deviceFacts, savedName } from './device-state.ts';

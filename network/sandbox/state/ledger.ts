@@ -1,7 +1,6 @@
 /**
- * Every envelope that the network accepted from an instance, once, in order: what loss and duplicate
- * tests count. Messages that virtual phones send are not in it. Of those that the network forgot, the summary alone
- * is left.
+ * Every envelope that the network accepted from an instance, once, in order: tests of loss and of duplicates count
+ * these. Messages that virtual phones send are not in it. Forgotten messages remain in the summary alone.
  */
 import type { Jid } from '@posthorn/contract/jid.ts';
 import type { Message } from './model.ts';
@@ -129,6 +128,6 @@ function keepIn(index: Map<Jid, Message[]>, key: Jid, held: (message: Message) =
 function mergeBySeq(a: readonly Message[], b: readonly Message[]): readonly Message[] {
   if (a.length === 0) return b;
   if (b.length === 0) return a;
-  // A message to oneself stands in both.
+  // A message to oneself is in both lists.
   return [...new Set([...a, ...b])].sort((x, y) => x.seq - y.seq);
 }

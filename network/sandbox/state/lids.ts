@@ -1,4 +1,7 @@
-/** Anonymous ids: phones that stand under one in groups and statuses, and who is told of the phone behind it. */
+/**
+ * Anonymous ids: the phones that groups and statuses show under one, and the accounts that are told the phone behind
+ * it.
+ */
 import type { AnonymousId, Phone } from './model.ts';
 import { tellLid } from './receipts.ts';
 import type { World } from './world.ts';

@@ -1,4 +1,4 @@
-/** What the sandbox network knows of, as plain records: phones, accounts, groups, messages, sessions. */
+/** The state of the sandbox network as plain records: phones, accounts, groups, messages, sessions. */
 import type { Jid } from '@posthorn/contract/jid.ts';
 import type { WebSocket } from 'ws';
 import type { DeviceState } from './device-state.ts';
@@ -32,16 +32,16 @@ export interface Phone {
   readonly jid: Jid;
   name: string;
   business: boolean;
-  /** What was set for this phone; the rest follows `World.defaults`. */
+  /** Settings of this phone alone; the rest follows `World.defaults`. */
   own: Partial<PhoneSettings>;
-  /** What it shows, in the order of arrival. */
+  /** The messages that it shows, in the order of arrival. */
   messages: Message[];
-  /** What it sent, by network id: the duplicate key is (sender, id). */
+  /** The messages that it sent, by network id: the duplicate key is (sender, id). */
   readonly sent: Map<string, Message>;
-  /** What could not be delivered yet because it is offline. */
+  /** Messages that could not be delivered yet because it is offline. */
   waiting: Message[];
   readonly unread: Set<Message>;
-  /** Who was last seen typing to it, and when (Unix ms). */
+  /** Phones that were seen typing to it, and when they last were (Unix ms). */
   readonly typing: Map<Jid, number>;
   /** The numbers saved in its address book: statuses go only between those who have saved each other. */
   readonly contacts: Set<string>;
@@ -52,9 +52,9 @@ export interface Phone {
   about: string;
   /** Handle of its picture at the CDN. */
   picture: string | null;
-  /** Under which anonymous id it stands in groups and statuses; null where it shows its number. */
+  /** The anonymous id that groups and statuses show in place of its number; null where it shows its number. */
   lid: AnonymousId | null;
-  /** What it shows as a business. */
+  /** The profile and products that it shows as a business. */
   storefront: Storefront | null;
   /** The calls that it made, the newest last; gone with a restart, as calls are. */
   readonly calls: PhoneCall[];
@@ -70,13 +70,13 @@ export interface PhoneCall {
   refused: boolean;
 }
 
-/** `later` is told once a tester says so. */
+/** `later`: told when a tester asks for it. */
 export interface AnonymousId {
   readonly jid: Jid;
   tell: 'at_once' | 'later' | 'never';
 }
 
-/** Who of the contacts sees its statuses: all, all but the list, or only the list. */
+/** The contacts who see its statuses: all, all but the list, or only the list. */
 export interface StatusPrivacy {
   type: 'contacts' | 'blacklist' | 'whitelist';
   /** Phones. */
@@ -87,7 +87,7 @@ export interface Group {
   readonly jid: Jid;
   name: string;
   description: string;
-  /** Who made it; null for one that a tester made. No admin may demote or remove the owner. */
+  /** The phone that made it; null for one that a tester made. No admin may demote or remove the owner. */
   readonly owner: Phone | null;
   /** Unix ms. */
   readonly createdAt: number;
@@ -95,7 +95,7 @@ export interface Group {
   announce: boolean;
   /** Only admins change name and description. */
   locked: boolean;
-  /** Of the invite link. */
+  /** The code of the invite link. */
   code: string;
   /** The most participants. */
   readonly capacity: number;
@@ -114,7 +114,7 @@ export interface Account {
   /** The highest epoch that logged in; a lower one is refused. */
   epoch: number;
   readonly events: EventQueue;
-  /** Of whose anonymous ids it knows the phone; forgotten when the network stops, and told again. */
+  /** Phones whose anonymous ids it was told; forgotten when the network stops, and then told again. */
   readonly toldLids: Set<Phone>;
   /** Null until it said so. */
   available: boolean | null;
@@ -140,7 +140,7 @@ export interface Message {
   /** Place in the ledger from 1; 0 for what a virtual phone sent. */
   seq: number;
   timesSeen: number;
-  /** How far it got with whoever got furthest. */
+  /** The furthest status that it has reached with any recipient. */
   status: MessageStatus;
   /** How far it got with each recipient; null where there is just one. */
   readonly reached: Map<Phone, MessageStatus> | null;
@@ -151,7 +151,7 @@ export interface Message {
   marks: MessageMarks;
 }
 
-/** What was done to a message after it was sent; shared and empty until a family replaces it. */
+/** Changes to a message after it was sent; shared and empty until a family replaces it. */
 export interface MessageMarks {
   readonly edited: boolean;
   readonly deleted: boolean;
@@ -159,7 +159,7 @@ export interface MessageMarks {
   /** Phones that starred it. */
   readonly starredBy: readonly string[];
   readonly reactions: readonly { from: Jid; emoji: string }[];
-  /** Of a poll: the latest vote of each. */
+  /** The latest vote of each voter, for a poll. */
   readonly votes: readonly { from: Jid; options: readonly string[] }[];
 }
 
@@ -191,17 +191,17 @@ export interface Session {
   acks: string[];
   /** The newest event that went out over this connection. */
   sentSeq: number;
-  /** Of the events that went out and are not acknowledged. */
+  /** The length of the events that went out and are not acknowledged. */
   sentChars: number;
   /** Cut the connection once this tick's acks are out. */
   cutAfterFlush: boolean;
-  /** Whose presence it subscribed to: phones, and JIDs of groups. */
+  /** The phones, and JIDs of groups, whose presence it subscribed to. */
   readonly watched: Set<Phone | Jid>;
   /** A pong or a frame came since the last ping. */
   heard: boolean;
 }
 
-/** What one unpaired session has on offer. */
+/** The ways to pair that one unpaired session offers. */
 export interface PairingOffer {
   requestCode(phone: string): string;
   withdraw(): void;

@@ -1,4 +1,4 @@
-/** Calls between phones: nobody speaks, but a call rings, and whoever is called may refuse it. */
+/** Calls between phones: a call rings without sound, and the called phone may refuse it. */
 import type { FactBody } from '../fact-frames.ts';
 import { newNetworkId } from './deliver.ts';
 import type { Phone, PhoneCall } from './model.ts';
@@ -6,7 +6,7 @@ import { pushEvent } from './receipts.ts';
 import type { World } from './world.ts';
 
 const RINGS_MS = 60_000;
-/** What a phone's list of calls shows. */
+/** The number of calls that a phone's list keeps. */
 const CALLS_MAX = 100;
 
 /** A phone calls another one. An instance hears of it, unless its phone has blocked the caller. */

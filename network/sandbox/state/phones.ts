@@ -60,7 +60,7 @@ export function isOnline(world: World, phone: Phone): boolean {
   return settingOf(world, phone, 'online') && !world.faults.isOffline(phone);
 }
 
-/** Under which address a phone stands in groups and statuses. */
+/** The address of a phone in groups and statuses. */
 export function sharedJid(phone: Phone): Jid {
   return phone.lid?.jid ?? phone.jid;
 }

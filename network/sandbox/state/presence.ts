@@ -1,4 +1,4 @@
-/** Who is online and who types: told at the moment to sessions that asked for it, and never again. */
+/** Presence and typing: reported at once to sessions that asked for it, and never repeated. */
 import { isGroupJid, type Jid } from '@posthorn/contract/jid.ts';
 import type { PresenceBody } from '../fact-frames.ts';
 import { sendFrame } from './account-session.ts';
@@ -12,7 +12,7 @@ export function tellPresence(world: World, phone: Phone, state: PresenceBody['st
   const at = Date.now();
   for (const { session, phone: viewer } of world.accountsByToken.values()) {
     if (session?.phase !== 'live' || viewer === phone) continue;
-    // What is typed to somebody is seen in that chat alone.
+    // Typing in a one-to-one chat is seen in that chat alone.
     if (to !== null && !group && viewer.jid !== to) continue;
     if (group && !group.participants.has(viewer)) continue;
     if (!session.watched.has(phone) && !(group && session.watched.has(group.jid))) continue;

@@ -1,4 +1,4 @@
-/** What senders learn: receipts, and the queue through which an account learns anything at all. */
+/** Receipts for senders, and the queue through which an account gets every event. */
 import type { EventBody } from '../frames.ts';
 import type { Account, Message, MessageStatus, Phone } from './model.ts';
 import { settingOf, sharedJid } from './phones.ts';
@@ -14,8 +14,8 @@ export function advance(message: Message, status: MessageStatus, by: Phone): voi
 }
 
 /**
- * Notes that `by` has received, read or played a message, and tells the instance whose account sent it.
- * Reading is told only by phones with read receipts on (EVT-4).
+ * Records that `by` has received, read or played a message, and tells the instance whose account sent it. Only phones
+ * with read receipts on report reading (EVT-4).
  */
 export function recordReceipt(
   world: World,
@@ -54,7 +54,10 @@ export function pushRawEvent(world: World, account: Account, body: Record<string
   return seq;
 }
 
-/** Tells an account once whose anonymous id it is about to hear of, where that is told at all. */
+/**
+ * Tells an account once, before it hears of an anonymous id, whose id that is; nothing where the network does not tell
+ * it.
+ */
 export function tellLid(world: World, account: Account, phone: Phone): void {
   const { lid } = phone;
   if (lid?.tell !== 'at_once' || account.toldLids.has(phone)) return;

@@ -1,4 +1,4 @@
-/** Who a message is for, and which message is meant. */
+/** The recipients of a message, and the message that a reference means. */
 import { isGroupJid, isUserJid, type Jid, phoneOf, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import type { Message, MessageStatus, Phone } from './model.ts';
 import { findPhone, phoneForJid, sharedJid } from './phones.ts';
@@ -34,7 +34,7 @@ export function chatOf(viewer: Phone, message: Message): Jid {
   return message.from.jid;
 }
 
-/** Under which address its author stands in that chat. */
+/** The address under which its author appears in that chat. */
 export function authorOf({ from, to }: Message): Jid {
   return isShared(to) ? sharedJid(from) : from.jid;
 }
@@ -45,8 +45,8 @@ export function reachedBy(message: Message, phone: Phone): MessageStatus {
 }
 
 /**
- * True when this phone has the message: it wrote it, or it arrived there. An instance may speak of what it
- * has recorded while the ack of it is still on its way, so for one whatever was sent to it is there.
+ * True when this phone has the message: it wrote it, or it arrived there. An instance may refer to a message that it
+ * has recorded and whose ack is still on its way, so an instance has every message that was sent to it.
  */
 export function isShownOn(phone: Phone, message: Message): boolean {
   if (message.from === phone) return true;

@@ -29,18 +29,18 @@ export type JournalRecord =
   | ['refused', string]
   /** So many messages were there that are not any more. */
   | ['forgot', number]
-  /** Of a sender, how many of its envelopes and repeats were counted and are not there any more. */
+  /** Envelopes and repeats of a sender that were counted and are forgotten. */
   | ['counted', string, number, number]
   /** Queued for an account; a receipt also moves its message. */
   | ['event', string, NetworkEvent]
-  /** Made up by a tester, and queued for an account as it stands. */
+  /** Made up by a tester, and queued unchanged for an account. */
   | ['raw', string, { s: number }]
   | ['acked', string, number]
   /** A status that no receipt told: sender, network id, status, with whom. */
   | ['status', string, string, MessageStatus, string]
   /** Starred or not: whose phone, sender, network id. */
   | ['star', string, string, string, boolean]
-  /** Of what the account's devices share: whose phone, what, and when. */
+  /** A fact of the state that an account's devices share: whose phone, the fact, and when. */
   | ['device', string, DeviceFact, number];
 
 interface PhoneRecord {

@@ -19,8 +19,8 @@ import { markStar } from './star.ts';
 import type { World } from './world.ts';
 
 /**
- * Reads the journal into an empty world. Compacts it when it is larger than `compactAboveBytes` and
- * at least half of it is history: only here, because a running network must not stand still for it.
+ * Reads the journal into an empty world. Compacts it when it is larger than `compactAboveBytes` and at least half of it
+ * is history: only here, because a running network must not stop for it.
  */
 export async function restoreWorld(world: World, path: string, compactAboveBytes: number): Promise<void> {
   const lines = await replayJournal(path, (record) => applyRecord(world, record));
@@ -31,7 +31,7 @@ export async function restoreWorld(world: World, path: string, compactAboveBytes
   if (needed * 2 <= lines) rewriteJournal(path, snapshot(world));
 }
 
-/** What went on in memory when the journal was left: arrivals, reads, deliveries under way. */
+/** Resumes the work that was in memory when the journal ended: arrivals, reads, deliveries under way. */
 export function resumeWorld(world: World): void {
   const queued = new Set<Message>();
   for (const account of world.accountsByToken.values()) {

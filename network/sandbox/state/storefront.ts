@@ -1,4 +1,4 @@
-/** What a business shows: plain data, as the port answers it. */
+/** The profile and products that a business shows: plain data, as the port answers it. */
 import type { BusinessProfile, Product } from '@posthorn/core/network/actions.ts';
 
 export interface Storefront {

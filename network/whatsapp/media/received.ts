@@ -9,7 +9,7 @@ import { downloadMedia } from './transfer.ts';
 
 /** How long the sender's phone may take to upload it again. The owner waits a little longer for a download to begin. */
 const AGAIN_MS = 8_000;
-/** Whoever did not answer is not asked again for so long: what follows in the chat waits for each question. */
+/** A phone that did not answer is not asked again for this long: later messages of the chat wait for each question. */
 const SILENT_MS = 10 * 60_000;
 const SILENT_MAX = 1_000;
 
@@ -31,7 +31,7 @@ export async function downloadReceived(session: WhatsAppContext, media: InboundM
   }
 }
 
-/** The handle of the media after a new upload; null if nobody has it any more. */
+/** The handle of the media after a new upload; null if no phone has it any more. */
 async function askAgain(session: WhatsAppContext, { of }: MediaRef): Promise<MediaRef | null> {
   const known =
     of && (await readMessage({ library: session.library, keys: session.request.keys }, of.chat, of.id));

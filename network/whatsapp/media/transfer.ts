@@ -132,7 +132,7 @@ export async function downloadMedia(deps: TransferDeps, ref: MediaRef): Promise<
   const response = await get(deps, `https://${hosts[0]!.hostname}${ref.directPath}`);
   const status = response.statusCode ?? 0;
   if (status !== 200) response.resume();
-  // Of a path that is not signed as it must be: 403.
+  // A path without a valid signature gets 403.
   if (status >= 400 && status < 500 && !LATER.has(status)) throw new SendRefused('media_expired');
   if (status !== 200) throw new SendUnavailable(`the media server of the network answered ${status}`);
   const decryptor = createDecryptor(Buffer.from(ref.mediaKey, 'base64'), ref.use, ref.fileSha256);

@@ -52,7 +52,10 @@ export function readContext(message: WireMessage): WireContext {
   return content?.contextInfo ?? {};
 }
 
-/** What people write. With a timer in its context it disappears; as a plain text it has no context. */
+/**
+ * The kinds of content that people write. With a timer in its context a message disappears; a plain text has no
+ * context.
+ */
 const WRITTEN: ReadonlySet<keyof WireMessage> = new Set([
   ...(['conversation', 'extendedTextMessage', 'contactMessage', 'contactsArrayMessage'] as const),
   ...(['imageMessage', 'videoMessage', 'ptvMessage', 'audioMessage', 'documentMessage'] as const),
