@@ -79,7 +79,7 @@ function admitStranger(deps: GateDeps, call: Call): undefined | Promise<undefine
       guard(call.incoming);
       return undefined;
     });
-  // One address posts for many: somebody's wrong secret must not cost others.
+  // One address posts for many: one sender's wrong secret must not cost the others.
   if (route.meta.isSigned) return enterHandler(deps, call, `${call.addressGroup} ${call.request.path}`);
   if (route.meta.auth === 'refresh') return enterHandler(deps, call, call.addressGroup);
   if (route.meta.probe) {
@@ -154,7 +154,8 @@ function admitPrincipal(deps: GateDeps, call: Call, principal: Principal): undef
 function admitCounted({ shedder }: GateDeps, call: Call, principal: Principal): undefined {
   checkRights(call, principal);
   const { response, route } = call;
-  // Streams and uploads are open for long without keeping anybody waiting. Of a client that is gone, nothing closes any more.
+  // Streams and uploads are open for long without keeping anybody waiting. The response of a client that is gone emits
+  // no `close` any more.
   if (principal.isSuperadmin || route.meta.raw !== undefined || response.destroyed) return;
   response.once('close', shedder.enter(principal.companyId));
 }

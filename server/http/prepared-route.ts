@@ -32,17 +32,17 @@ export interface PreparedRoute {
   observe: (status: number, durationMs: number, call: ObservedCall) => void;
 }
 
-/** Of a request that was answered. */
+/** The data that observers get about an answered request. */
 export interface ObservedCall {
   readonly traceId: string;
   readonly method: string;
   readonly admitted: { companyId: number } | null;
 }
 
-/** Where answers are told. */
+/** The receivers of figures and traces about answers. */
 export interface Observers {
   metrics: Metrics;
-  /** Absent: nobody listens. */
+  /** Absent without a listener. */
   trace?: Trace | undefined;
 }
 

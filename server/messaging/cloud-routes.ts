@@ -16,7 +16,7 @@ export interface CloudRoutesDeps {
   cipher: Cipher;
 }
 
-/** What Meta asks and posts (docs/guides/official-number.md). */
+/** Meta's handshake and its posts (docs/guides/official-number.md). */
 export function cloudRoutes(deps: CloudRoutesDeps): Handlers<typeof cloud> {
   return {
     handshake: async ({ params, query }) => ({
