@@ -8,18 +8,18 @@ import { ALL_CHATS } from './task-book.ts';
 /** Tasks of one instance in memory at most, those included that a chat's back-off holds. */
 const HELD_MAX = 5_000;
 
-/** What one {@link drainChats} shares with its lanes. */
+/** State that one {@link drainChats} shares with its lanes. */
 interface Draining {
   lanes: Lanes;
-  /** The first error: what has not begun by then is left for the next round. */
+  /** The first error: tasks that have not begun by then are left for the next round. */
   failure: { cause: unknown } | null;
-  /** The lowest seq of what was left, which is read again; infinite if nothing was. */
+  /** The lowest seq of the tasks that were left, which is read again; infinite if none was. */
   leftSeq: number;
 }
 
 /**
- * Hands over all waiting tasks of a network that keeps order within each chat alone: each chat has one send under way, and
- * up to `window` chats have. A chat or an account that the network holds back waits, and other chats go on. Returns once
+ * Hands over all waiting tasks of a network that keeps order only within each chat: each chat has one send under way,
+ * and up to `window` chats have one. Chats that the network holds back wait while the others continue. Returns once
  * nothing is under way.
  */
 export async function drainChats(queue: QueueContext): Promise<void> {

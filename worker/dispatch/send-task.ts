@@ -96,7 +96,7 @@ export async function sendTask(
     return { to: scope.outcome === 'told' ? 'accepted' : 'sent', at, assignedId };
   } catch (caught) {
     const err = caught instanceof SendNotAsked ? caught.cause : caught;
-    // The network did not take it: whoever finds the task after a crash may send it.
+    // The network did not take it: a worker that finds the task after a crash may send it.
     const isNotTaken = caught instanceof SendNotAsked || caught instanceof SendDeferred;
     if (isNotTaken && hasBegun && !scope.dedupes) await deps.attempts.end(note);
     if (err instanceof SendRefused || err instanceof MediaUnusable) return failed(err.reason);

@@ -76,9 +76,9 @@ export interface TaskBook {
   defer(task: PendingTask, retryAtMs: number, reason?: string): void;
   /** An earlier task of the same chat that waits for its time, which this one may not overtake; or null. */
   earlierOf(task: PendingTask): Hold | null;
-  /** Nothing goes to this chat, or to {@link ALL_CHATS}, until then. */
+  /** Lets nothing go to this chat, or to {@link ALL_CHATS}, until the hold ends. */
   hold(chat: string, hold: Hold): void;
-  /** What holds this chat now, or null. */
+  /** The hold on this chat now, or null. */
   holdOf(chat: string, nowMs: number): Hold | null;
   /** Whether the task is at the network, deferred, or ended and not recorded. */
   has(taskId: string): boolean;

@@ -2,9 +2,9 @@
 const KNOWN_TO_ALL = 32;
 
 /**
- * How many of `shards` the worker `self` may own among the live ones: all quotas differ by at most one, with
- * the remainder going to the lowest ids, so that they add up to exactly `shards`. The death of a worker lowers
- * nobody's quota: the others give nothing away, and only its shards find new owners.
+ * How many of `shards` the worker `self` may own among the live ones: all quotas differ by at most one, with the
+ * remainder going to the lowest ids, so that they add up to exactly `shards`. The death of a worker lowers no other
+ * quota: the others give up no shard, and only its shards find new owners.
  */
 export function fairShare(shards: number, workers: readonly number[], self: number): number {
   const live = [...new Set([...workers, self])].sort((a, b) => a - b);

@@ -11,8 +11,9 @@ const PREFETCH = 64;
 const RETRY_MS = 1_000;
 
 /**
- * Takes this worker's wake-ups from a queue of its own, which its row names to the relay. Whatever was published to a queue
- * that is gone is found by looking, after the relay knows the next one: so none is lost, and none has to be kept.
+ * Takes this worker's wake-ups from a queue of its own, whose name its row tells the relay. Once the relay knows a new
+ * queue, the worker looks for work, which finds any wake-up that went to a former queue: so none is lost, and none has
+ * to be kept.
  */
 export function startTakingWakeUps(deps: {
   db: Db;

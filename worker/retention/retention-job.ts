@@ -43,7 +43,7 @@ const ROWS = [
   { table: 'playground_sends', column: 'created_at', keepMs: WEBHOOK_PAYLOAD_RETENTION_DAYS * DAY_MS },
   // Data that quotes, forwards and votes refer to; keys are kept as long as the pairing.
   { table: 'session_keys', column: 'temporary_since', keepMs: 30 * DAY_MS },
-  // Of instances that nobody has connected since.
+  // Posts for instances that nobody has connected since.
   { table: 'network_inbox', column: 'received_at', keepMs: 30 * DAY_MS },
   // The counters cover the last 24 hours.
   { table: 'usage_minutes', column: 'minute', keepMs: 2 * DAY_MS },

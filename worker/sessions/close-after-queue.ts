@@ -2,19 +2,19 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { NetworkSession } from '@posthorn/core/network/driver.ts';
 
 /**
- * What sends under way have left when their shard is handed over, to hear from the network how they ended. Less than a worker
- * has to stop; a network that owes an answer would otherwise keep the shard from everybody for as long as it likes.
+ * The time that sends under way have, when their shard is handed over, to learn their outcome from the network. Less
+ * than a worker has to stop. Without this limit a network that owes an answer would keep the shard from every worker.
  */
 const RELEASED_GRACE_MS = 8_000;
 /**
- * The same when their shard was lost: a database that does not answer holds up the outcomes, and the queue with them, for half
- * a minute, and the next owner opens its session before that. No account has two at a time.
+ * The same when their shard was lost: a database that does not answer delays the outcomes, and the queue with them, for
+ * half a minute, and the next owner opens its session before that. No account may have two sessions at a time.
  */
 const LOST_GRACE_MS = 500;
 
 /**
- * Closes a session when its queue has `ended`, because the outcome of the last send arrives over the session. What is still
- * without an answer after a while is left to the next owner, who sends it again under its id.
+ * Closes a session when its queue has `ended`, because the outcome of the last send arrives over the session. Sends
+ * that have no answer after the grace are left to the next owner, who sends them again under their ids.
  */
 export async function closeAfterQueue(
   session: NetworkSession | null,

@@ -11,7 +11,7 @@ export function keysOf({ deps, row, lease }: SessionContext): SessionKeys {
   return createSessionKeys(deps, { companyId: row.companyId, instanceId: row.id, lease });
 }
 
-/** What the network posted for the instance. */
+/** The stored posts of the network for the instance. */
 export function inboxOf({ deps, row, lease, lookers }: SessionContext): NetworkInbox {
   const onArrival = (look: () => void) => {
     lookers.add(look);

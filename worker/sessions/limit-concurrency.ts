@@ -1,4 +1,4 @@
-/** Returns a function that runs work, `limit` at a time; whoever waits has its turn in order. */
+/** Returns a function that runs work, `limit` at a time; waiting calls run in order. */
 export function limitConcurrency(limit: number): <T>(work: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = [];
   let free = limit;

@@ -9,7 +9,7 @@ export async function record(held: SessionContext, planned: PlannedTransition): 
   if (planned.to !== 'CONNECTED') held.watch.clear();
   if (outcome === 'moved') {
     const { last_error: told, restriction: limited } = planned.fields;
-    // Connecting clears the error, and whatever brings it up or down the restriction.
+    // Connecting clears the error; connecting and disconnecting clear the restriction.
     const lastError = told === undefined ? (planned.to === 'CONNECTED' ? null : row.lastError) : told;
     const isCleared =
       planned.to !== row.state && (planned.to === 'CONNECTED' || planned.to === 'DISCONNECTED');

@@ -1,11 +1,11 @@
 import { SendUnavailable } from '@posthorn/core/network/driver.ts';
 
-/** What a driver has left when its session ends, to say itself how its calls ended. */
+/** The time that a driver has after the end of its session to answer its open calls itself. */
 const LAST_ANSWERS_MS = 1_000;
 
 /**
- * What a session is asked, so that every call is answered soon after the session has ended, whatever its driver does. A call
- * that is never answered keeps its instance from sending, and its shard from being released: no worker would own it.
+ * Calls to a session, each of which is answered soon after the session has ended, whatever its driver does. A call that
+ * is never answered would keep its instance from sending, and its shard from being released: no worker would own it.
  */
 export interface SessionCalls {
   /** Rejects with {@link SendUnavailable} once the session has ended. */

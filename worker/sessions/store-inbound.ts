@@ -16,7 +16,10 @@ import type { SanitizedMessage } from './sanitize.ts';
 
 /** Messages wait this long for a failing storage; then they are reported without their media. */
 const STORAGE_PATIENCE_MS = 10 * 60_000;
-/** A message waits this long for a network that cannot be reached: a lost connection is back by then. What follows in its chat waits with it. */
+/**
+ * A message, and those behind it in its chat, waits this long for a network that cannot be reached: a lost connection
+ * is back by then.
+ */
 const NETWORK_PATIENCE_MS = 10_000;
 
 /** A received message and the result of storing its media. */

@@ -177,7 +177,10 @@ function onNotification(context: DispatcherContext, notification?: string): void
   else context.finder.onNew();
 }
 
-/** Nobody knows what was changed while the bus was away: whatever waits here is claimed again if it still may be. */
+/**
+ * Changes made while the bus was away are unknown: all configurations are forgotten, and deliveries are looked for
+ * again.
+ */
 function onMissed(context: DispatcherContext): void {
   for (const webhookId of context.endpoints.all.keys()) forgetConfig(context, webhookId);
   context.finder.onNew();
