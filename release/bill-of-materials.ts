@@ -53,7 +53,7 @@ function follow(entries: LockEntries, place: string, found: Map<string, LockEntr
   if (!entry) throw new Error(`package-lock.json has no ${place}`);
   if (found.has(place)) return;
   found.set(place, entry);
-  // A workspace: what it needs stands at its own place.
+  // A workspace: its dependencies are at its own place.
   if (entry.link) follow(entries, entry.resolved!, found);
   const isOptional = (name: string) =>
     name in (entry.optionalDependencies ?? {}) || name in (entry.peerDependencies ?? {});

@@ -77,7 +77,10 @@ function main(): void {
   console.log('nothing was published; to do so: npm publish <file>');
 }
 
-/** What the changesets say of the version. Throws without it: a version that nobody described is not released. */
+/**
+ * The notes of the package's version in its changelog. Throws without them: a version that nobody described is not
+ * released.
+ */
 function notesOf(folder: string): string {
   const { name, version } = readJson(folder, 'package.json');
   const changelog = readFileSync(path.join(root, folder, 'CHANGELOG.md'), 'utf8');
@@ -109,7 +112,7 @@ function bin(name: string): string {
   return path.join(root, 'node_modules/.bin', name);
 }
 
-/** What it printed. Throws with all that it said when it fails. */
+/** Runs a program and returns its stdout. Throws with all of its output when it fails. */
 function run(program: string, args: readonly string[]): string {
   try {
     return execFileSync(program, args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
