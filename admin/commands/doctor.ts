@@ -51,7 +51,7 @@ export const doctor: AdminCommand = {
   },
 };
 
-/** With its cause: the storage says only that it could not, and what was in its way stands there. */
+/** The message with those of its causes: the storage's own error says only that it failed, and its cause says why. */
 function told(err: unknown): string {
   if (!(err instanceof Error)) return String(err);
   return err.cause === undefined ? err.message : `${err.message}: ${told(err.cause)}`;
