@@ -56,7 +56,7 @@ describe('the authenticator', () => {
       await forgetCached(client, ...subjects);
     });
 
-  test('what was proven is known at once the next time, and says who it is', async () => {
+  test('a key that was checked once is known at once the next time, with the identity behind it', async () => {
     const company = await seedCompany(parts.db, { role: 'admin', requestsPerMinute: 77 });
     assert.equal(authenticator.authenticateCached(keyOf(company)), null);
     const principal = await authenticator.authenticate(keyOf(company));

@@ -130,7 +130,7 @@ describe('a body of a wrong shape answers only the codes that the reference list
     assert.equal((await server.api('POST', '/v1/auth/me/email/start', { jwt, body })).status, 202);
   }
 
-  test('what is longer than any e-mail or password matches none: it is no fault of the shape', async () => {
+  test('an e-mail or password longer than any that exists matches none, and is not called a wrong shape', async () => {
     const long = { email: `${'x'.repeat(300)}@example.test`, password: 'x'.repeat(5_000) };
     const login = await server.api('POST', '/v1/auth/login', { body: long });
     assert.equal(login.body.error_code, 'INVALID_CREDENTIALS');

@@ -182,7 +182,7 @@ describe('POST /v1/auth/login', () => {
     assert.equal((await login(email)).status, 200);
   });
 
-  test('of 30 wrong guesses at once no more than five are told that they were wrong', async () => {
+  test('at most five of 30 simultaneous wrong guesses learn that they were wrong', async () => {
     const email = newEmail();
     await register(server, email);
     const answers = await Promise.all(Array.from({ length: 30 }, (_, i) => loginInTurn(email, `guess ${i}`)));

@@ -63,7 +63,7 @@ describe('mails to one mailbox', () => {
     assert.equal(await notices(), 6);
   });
 
-  test('of many at once no more pass than fit, and nobody else is refused', async () => {
+  test('no more of many simultaneous requests pass than the limit allows, and nobody else is refused', async () => {
     const victim = newEmail();
     const people: Person[] = [];
     for (let i = 0; i < 8; i++) people.push(await newOwner(server));

@@ -81,7 +81,7 @@ describe('PATCH /v1/auth/me/password', () => {
     assert.equal(rows.length, 0);
   });
 
-  test('of two changes at once one wins, and the other is told that the password is another now', async () => {
+  test('one of two simultaneous changes wins, and the other learns that the password has changed', async () => {
     const person = await newOwner(server);
     const answers = await Promise.all(
       ['first one', 'second one'].map((next) =>

@@ -54,7 +54,7 @@ describe('POST /v1/auth/oauth/complete-signup', () => {
     refused(await complete(late), 400, 'OAUTH_PENDING_INVALID');
   });
 
-  test('of ten completions at once one signs up', async () => {
+  test('one of ten simultaneous completions signs up', async () => {
     const token = await pending();
     const answers = await Promise.all(Array.from({ length: 10 }, () => complete(token)));
     assert.equal(answers.filter((answer) => answer.status === 200).length, 1);

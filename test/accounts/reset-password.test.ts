@@ -64,7 +64,7 @@ describe('POST /v1/auth/reset-password', () => {
     refused(await reset(token), 400, 'RESET_TOKEN_INVALID');
   });
 
-  test('of ten that use one link at once, one sets its password', async () => {
+  test('one of ten simultaneous uses of a link sets its password', async () => {
     const person = await newOwner(server);
     const token = await newLink(person);
     const answers = await Promise.all(

@@ -287,7 +287,7 @@ describe('an address that its owner never proved', () => {
     refused(await type(code), 409, 'EMAIL_ALREADY_VERIFIED');
   });
 
-  test('what was asked for a moment before its owner came, and is still under way, is not made after', async () => {
+  test('requests that are under way when its owner comes create nothing afterwards', async () => {
     const email = newEmail();
     const { password, key } = await quickRegister(email);
     const { jwt, userId, companyId } = personOf(await logIn(server, email, password), email, password, key);

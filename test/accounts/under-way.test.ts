@@ -58,14 +58,14 @@ describe('a login that is under way', () => {
     return rows[0]!.n;
   };
 
-  test('begins no session by the old password once another one is set', async () => {
+  test('begins no session with the old password once another one is set', async () => {
     const person = await newOwner(server);
     const [answer] = await during(person, toAnotherPassword(person), underWay(person));
     refused(answer!, 401, 'INVALID_CREDENTIALS');
     assert.equal(await sessions(person), 0);
   });
 
-  test('begins no session by the old e-mail once it was changed', async () => {
+  test('begins no session with the old e-mail once it was changed', async () => {
     const person = await newOwner(server);
     const change = (sql: Sql) =>
       sql.query('UPDATE users SET email = $2 WHERE id = $1', [person.userId, newEmail()]);
@@ -75,14 +75,14 @@ describe('a login that is under way', () => {
     assert.equal(await sessions(person), before);
   });
 
-  test('of a user who is removed meanwhile is refused like any other', async () => {
+  test('is refused when its user is removed meanwhile', async () => {
     const person = await newMember(server, await newOwner(server), 'agent');
     const change = (sql: Sql) => sql.query('DELETE FROM users WHERE id = $1', [person.userId]);
     const [answer] = await during(person, change, underWay(person));
     refused(answer!, 401, 'INVALID_CREDENTIALS');
   });
 
-  test('begins its session when something else of the user is changed', async () => {
+  test('begins its session when another field of the user is changed', async () => {
     const person = await newOwner(server);
     const change = (sql: Sql) => sql.query(`UPDATE users SET name = 'Nina' WHERE id = $1`, [person.userId]);
     const [answer] = await during(person, change, underWay(person));
@@ -90,7 +90,7 @@ describe('a login that is under way', () => {
   });
 });
 
-test('a change of the e-mail does not begin by the old password once another one is set', async () => {
+test('a change of the e-mail does not begin with the old password once another one is set', async () => {
   const person = await newOwner(server);
   const body = { new_email: newEmail(), current_password: person.password };
   const [answer] = await during(person, toAnotherPassword(person), () => [
@@ -100,7 +100,7 @@ test('a change of the e-mail does not begin by the old password once another one
   assert.deepEqual(await server.mailsTo(body.new_email), []);
 });
 
-describe('what is scheduled', () => {
+describe('a scheduled send', () => {
   const scheduling = (person: Person, instanceId: string) => () => [
     api('POST', `/v1/instances/${instanceId}/messages/scheduled`, {
       jwt: person.jwt,
@@ -115,14 +115,14 @@ describe('what is scheduled', () => {
   const newInstance = async (owner: Person): Promise<string> =>
     (await api('POST', '/v1/instances', { jwt: owner.jwt, body: { name: 'first' } })).body.id;
 
-  test('does not outlive the session that was about to schedule it', async () => {
+  test('is not stored when the session that schedules it has ended meanwhile', async () => {
     const person = await newOwner(server);
     const instanceId = await newInstance(person);
     const [answer] = await during(person, toAnotherPassword(person), scheduling(person, instanceId));
     refused(answer!, 401, 'PASSWORD_CHANGED');
   });
 
-  test('is there all the same when its author is made an agent: every role may', async () => {
+  test('is stored although its author is made an agent meanwhile: every role may schedule', async () => {
     const founder = await newOwner(server);
     const instanceId = await newInstance(founder);
     const person = await newMember(server, founder, 'owner');

@@ -63,7 +63,7 @@ describe('POST /v1/auth/verify-email', () => {
     assert.equal((await verify(person, await codeOf(person))).status, 200);
   });
 
-  test('of 40 guesses at once five count, and the right one among the rest comes too late', async () => {
+  test('five of 40 simultaneous guesses count, and the right one among the rest comes too late', async () => {
     const person = await newOwner(server, { verified: false });
     const code = await codeOf(person);
     const answers = await Promise.all(Array.from({ length: 40 }, () => verify(person, wrong(code))));
@@ -100,7 +100,7 @@ describe('POST /v1/auth/verify-email', () => {
     refused(await verify(await newOwner(server), '000000'), 409, 'EMAIL_ALREADY_VERIFIED');
   });
 
-  test('400 EMAIL_VERIFICATION_CODE_INVALID: what is no code at all counts as a wrong one', async () => {
+  test('400 EMAIL_VERIFICATION_CODE_INVALID: a text that is no code at all counts as a wrong one', async () => {
     const person = await newOwner(server, { verified: false });
     const code = await codeOf(person);
     const raw = (rawBody: string, headers = {}) =>

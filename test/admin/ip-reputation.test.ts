@@ -21,7 +21,7 @@ test('the name of an address in a list', () => {
   for (const [ip, name] of table) assert.equal(nameInZone(ip, 'bl.test'), name, ip);
 });
 
-test('what the answers of a list mean', () => {
+test('the answers of a list are read by their meaning', () => {
   const said = (addresses: string[]) => readListing(addresses);
   assert.deepEqual(said([]), { listed: false, code: null, reason: null });
   assert.deepEqual(said(['127.0.0.4', '127.0.0.2']), {
@@ -141,7 +141,7 @@ describe('GET /v1/admin/ip-reputation', () => {
     nextMinute();
   });
 
-  test('400 what is no address; 403 who is no superadmin', async () => {
+  test('400 for a text that is no address; 403 for a user who is no superadmin', async () => {
     for (const ip of ['', 'localhost', '1.2.3', '1.2.3.4.5', '300.1.1.1', ':::1'])
       refused(await ask(`?ip=${ip}`), 400, 'BAD_REQUEST');
     refused(await ask('', server, await newOwner(server)), 403, 'SUPERADMIN_REQUIRED');

@@ -72,7 +72,7 @@ describe('GET /v1/billing/charges', () => {
   });
 });
 
-describe('what a charge shows', () => {
+describe('a charge', () => {
   it('has a PIX code and its QR image while a PIX charge is pending, and not after', async () => {
     const { apiKey, subscription } = await withSubscription(billing);
     const [pending] = await list(apiKey);
@@ -112,7 +112,7 @@ describe('what a charge shows', () => {
     assert.equal(readBrCode(charge.pix_copy_paste).get('54'), '149.90');
   });
 
-  it('has a slip for a boleto alone', async () => {
+  it('has a slip and no PIX code when it is a boleto', async () => {
     const { apiKey } = await withSubscription(billing, { billing_type: 'boleto' });
     const [charge] = await list(apiKey);
     assert.match(charge.bank_slip_url, /^https:\/\//);

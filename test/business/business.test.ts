@@ -90,7 +90,7 @@ describe('the business profile', () => {
     business_hours: [{ day_of_week: 'mon', mode: 'specific_hours', open_time: '0900', close_time: '1800' }],
   };
 
-  test('of somebody else by phone or JID, and the own one without', async () => {
+  test('is read by phone or JID for somebody else, and without either for the own account', async () => {
     const phone = pipeline.newPhone();
     await shop(phone, facts);
     const expected = { jid: `${phone}@s.whatsapp.net`, ...facts };
@@ -103,14 +103,14 @@ describe('the business profile', () => {
     }
   });
 
-  test('404 NOT_FOUND of an account that is no business', async () => {
+  test('is 404 NOT_FOUND for an account that is no business', async () => {
     const { status, body } = await get(`/profile?jid=${pipeline.newPhone()}`);
     assert.deepEqual([status, body.error_code], [404, 'NOT_FOUND']);
   });
 });
 
 describe('the catalog', () => {
-  test('has 10 products a page, and pages by an opaque cursor', async () => {
+  test('has 10 products a page, and an opaque cursor for the next page', async () => {
     const phone = await shopWith(...Array.from({ length: 23 }, () => ''));
     const seen: string[] = [];
     let cursor: string | undefined;
@@ -147,7 +147,7 @@ describe('the catalog', () => {
     assert.deepEqual((await get(`/catalog?jid=${phone}`)).body, { products: [{ ...given, image_url: '' }] });
   });
 
-  test('is empty of a business without one', async () => {
+  test('is empty for a business without one', async () => {
     const phone = pipeline.newPhone();
     await pipeline.sandbox.post('/phones', { phone, business: true });
     assert.deepEqual((await get(`/catalog?jid=${phone}`)).body, { products: [] });
@@ -174,7 +174,7 @@ describe('the catalog', () => {
 });
 
 describe('pictures', () => {
-  test('are served from here, and fetched once', async () => {
+  test('are served by this service, and fetched once', async () => {
     const phone = await shopWith('/good-1', '/good-2', '/good-1');
     const first = await imagesOf(phone);
     for (const url of first)
@@ -196,7 +196,7 @@ describe('pictures', () => {
     assert.equal(keptMs, 7 * 86_400_000);
   });
 
-  test('a picture that moved is fetched where it went', async () => {
+  test('are fetched from their new address when they have moved', async () => {
     assert.notEqual((await imagesOf(await shopWith('/moved')))[0], '');
   });
 
@@ -214,7 +214,7 @@ describe('pictures', () => {
       assert.equal(reached, 0, 'the private address was not reached');
     });
 
-  test('many that hang cost 10 seconds, and nothing else', async () => {
+  test('that hang in large number cost 10 seconds, and nothing else', async () => {
     const phone = await shopWith(...Array.from({ length: 40 }, (_, i) => `/hangs-${i}`));
     const startedMs = performance.now();
     const { body } = await get(`/catalog?jid=${phone}&limit=40`);

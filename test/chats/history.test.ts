@@ -53,7 +53,7 @@ async function eventsOf({ id }: TestInstance) {
   return rows;
 }
 
-describe('what was before the pairing', () => {
+describe('the history from before the pairing', () => {
   test('becomes chats, contacts and messages, once, in order, with their times and without events', async () => {
     const [own, ana, bob] = [pipeline.newPhone(), pipeline.newPhone(), pipeline.newPhone()];
     await pipeline.sandbox.post('/phones', { phone: own, auto_read: false });
@@ -133,13 +133,13 @@ describe('what was before the pairing', () => {
     );
   });
 
-  test('is not told of a phone that has nothing to tell', async () => {
+  test('is not announced when the phone has none', async () => {
     const instance = await pairWith(pipeline.newPhone());
     await settled(pipeline, instance);
     assert.ok(!(await eventsOf(instance)).some(({ type }) => type === 'history.synced'));
   });
 
-  test('a message of the history can be answered, starred and labelled like any other', async () => {
+  test('has messages that can be answered, starred and labelled like any other', async () => {
     const [own, ana] = [pipeline.newPhone(), pipeline.newPhone()];
     await pipeline.sandbox.post('/phones', { phone: own });
     const ours = await pipeline.sandbox.post(`/phones/${own}/messages`, { to: ana, text: 'from the phone' });

@@ -12,7 +12,7 @@ import { type Cli, createCli } from './run-cli.ts';
 const INSTANCE = '0f8fad5b-d9cb-469f-a165-708677289501';
 
 describe('CSV', () => {
-  test('whatever is written is read again, but for what would be a formula or move a cursor', () => {
+  test('reads back everything that it writes, except formulas and characters that move a cursor', () => {
     const cell = fc.string({ unit: fc.constantFrom('a', '"', ',', '\n', ' ', 'é', '5') });
     const rows = fc.array(fc.array(cell, { minLength: 1, maxLength: 4 }), { maxLength: 5 });
     fc.assert(
@@ -24,7 +24,7 @@ describe('CSV', () => {
     );
   });
 
-  test('is read as spreadsheets write it, with the lines of its rows', () => {
+  test('is read as spreadsheets write it, with the line number of each row', () => {
     assert.deepEqual(parseCsv('\ufeffto,text\r\n\r\n5,"a\nb ""c"""\r\n6,d'), [
       { line: 1, cells: ['to', 'text'] },
       { line: 3, cells: ['5', 'a\nb "c"'] },
@@ -38,13 +38,13 @@ describe('CSV', () => {
       assert.throws(() => parseCsv(text), new RegExp(`line ${line} `));
   });
 
-  test('is read with cells of any size, also when a quote swallows the rest of the file', () => {
+  test('is read with cells of any size, also when an open quote swallows the rest of the file', () => {
     const long = 'x""\n'.repeat(1_000_000);
     assert.equal(parseCsv(`a\n"${long}"\nb`)[2]?.line, 1_000_003);
     assert.throws(() => parseCsv(`a\n"${long}`), /line 2 /);
   });
 
-  test('holds lists of every name, and makes formulas of strangers plain text', () => {
+  test('holds lists under any field name, and turns formulas of strangers into plain text', () => {
     const list = {
       labels: [
         { id: 1, name: '=HYPERLINK("x")' },
@@ -122,7 +122,7 @@ describe('msgctl bulk send', { timeout: 300_000 }, () => {
     assert.equal(server.seen.length, before);
   });
 
-  test('killed in the middle, it goes on where it was, and the row under way goes out once', async () => {
+  test('continues where it was killed, and sends the row under way once', async () => {
     const file = fileOf(`to,text\n${rows(6).replaceAll('Ana,', '')}`);
     hangAt = 3;
     const running = cli.start(['bulk', 'send', file]);
@@ -139,7 +139,7 @@ describe('msgctl bulk send', { timeout: 300_000 }, () => {
     assert.equal(parseCsv(report()).length, 7);
   });
 
-  test('tells rows that were refused, tries them again, and ends for what holds for all', async () => {
+  test('reports refused rows, tries them again, and ends at an error that holds for all rows', async () => {
     const file = fileOf('to,text\n1,a\n2,b\n3,c\n');
     refuses = { 2: [400, 'INVALID_PHONE'] };
     const first = await cli.run(['bulk', 'send', file, '--json']);
@@ -161,7 +161,7 @@ describe('msgctl bulk send', { timeout: 300_000 }, () => {
     assert.equal(sent.size, 3);
   });
 
-  test('a text that was changed after the row was under way is refused, not sent a second time', async () => {
+  test('refuses a text that was changed after its row was under way, and does not send it a second time', async () => {
     const file = fileOf('to,text\n1,a\n');
     hangAt = 1;
     const running = cli.start(['bulk', 'send', file]);

@@ -38,7 +38,7 @@ const linesOf = (stdout: string) =>
     .split('\n')
     .map((line) => JSON.parse(line) as Line);
 
-describe('what helps to develop against the service', { timeout: 500_000 }, () => {
+describe('the developer commands', { timeout: 500_000 }, () => {
   let system: Standalone;
   let cli: Cli;
   before(async () => {
@@ -51,7 +51,7 @@ describe('what helps to develop against the service', { timeout: 500_000 }, () =
     await system?.stop();
   });
 
-  test('msgctl dev registers, pairs an instance and prints what happens', async () => {
+  test('msgctl dev registers, pairs an instance and prints the events', async () => {
     const running = cli.start(['dev', '--json']);
     await waitFor(async () => (await cli.run(['trigger', 'text.received'])).code === 0, 90_000, {
       everyMs: 1_000,
@@ -66,7 +66,7 @@ describe('what helps to develop against the service', { timeout: 500_000 }, () =
     );
   });
 
-  test('send --wait returns when the message has got so far', async () => {
+  test('send --wait returns when the message has reached the state that is asked for', async () => {
     const send = ['send', 'text', '--to', '5511999990055', '--text', 'Hello', '--wait', 'read'];
     const { status, message_id } = await cli.json(send);
     assert.equal(status, 'read');
@@ -74,12 +74,12 @@ describe('what helps to develop against the service', { timeout: 500_000 }, () =
   });
 
   for (const event of TRIED) {
-    test(`trigger ${event} makes it happen`, async () => {
+    test(`trigger ${event} causes the event`, async () => {
       assert.equal((await cli.json(['trigger', event])).type, event);
     });
   }
 
-  test('doctor finds all well, and says what is not', async () => {
+  test('doctor finds no fault in a healthy service, and names the faults of another one', async () => {
     // A company of its own.
     const person = createCli({ POSTHORN_URL: system.url, POSTHORN_SANDBOX_URL: system.sandboxUrl });
     await person.json(['quick-register', '--email', 'ana@example.com']);
@@ -141,7 +141,7 @@ describe('msgctl dev in a checkout', { timeout: 500_000 }, () => {
   });
 });
 
-describe('msgctl against a service that says what the test wants', () => {
+describe('msgctl against a service with prepared answers', () => {
   let answer: Answer;
   let server: HttpServer;
   let cli: Cli;
@@ -171,7 +171,7 @@ describe('msgctl against a service that says what the test wants', () => {
     assert.deepEqual([error.code, error.failed_reason], ['MESSAGE_FAILED', 'no_such_number']);
   });
 
-  test('send --wait exits with 6 when it is not there in time, and says how far it is', async () => {
+  test('send --wait exits with 6 when the message is not there in time, and says how far it got', async () => {
     messageIs('sent');
     const { code, stderr } = await cli.run([...send, '--wait', 'delivered', '--timeout', '1']);
     assert.equal(code, 6);
@@ -180,7 +180,7 @@ describe('msgctl against a service that says what the test wants', () => {
     assert.match(error.message_id, /^[0-9a-f-]{36}$/);
   });
 
-  test('send --wait knows what to wait for', async () => {
+  test('send --wait refuses a state that does not exist', async () => {
     const { code, stderr } = await cli.run([...send, '--wait', 'delivred']);
     assert.equal(code, 2);
     assert.match(stderr, /did you mean delivered\?/);

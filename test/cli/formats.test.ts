@@ -16,7 +16,7 @@ const LIST = {
   ],
 };
 
-describe('what msgctl prints', { timeout: 300_000 }, () => {
+describe('the output of msgctl', { timeout: 300_000 }, () => {
   let server: HttpServer;
   let cli: Cli;
   before(async () => {
@@ -31,7 +31,7 @@ describe('what msgctl prints', { timeout: 300_000 }, () => {
   });
   const send = ['send', 'text', '--to', '5511', '--text', 'x'];
 
-  test('--jq prints what the filter makes of it: texts as they are, all else as JSON', async () => {
+  test('--jq prints the output of the filter: texts as they are, other values as JSON', async () => {
     const of = async (filter: string) => (await cli.run(['instances', 'list', '--jq', filter])).stdout;
     assert.equal(await of('.data[].name'), 'sales, north\n=cmd()\n');
     assert.equal(await of('.data | length'), '2\n');
@@ -40,7 +40,7 @@ describe('what msgctl prints', { timeout: 300_000 }, () => {
     assert.equal((await cli.run([...send, '--jq', '.message_id'])).stdout, 'm\n');
   });
 
-  test('a filter that is none is refused before anything is sent', async () => {
+  test('an invalid filter is refused before anything is sent', async () => {
     const before = server.seen.length;
     for (const filter of ['.a[', 'if . then', '{']) {
       const { code, stderr } = await cli.run([...send, '--jq', filter]);
@@ -91,7 +91,7 @@ describe('what msgctl prints', { timeout: 300_000 }, () => {
     assert.match(unknown.stderr, /no command send txt \(did you mean text\?\)/);
   });
 
-  test('an option that there is not is named before one that is missing', async () => {
+  test('an unknown option is named before a missing one', async () => {
     const misspelt = await cli.run(['send', 'text', '--txt', 'x']);
     assert.equal(misspelt.code, 2);
     assert.match(misspelt.stderr, /unknown option '--txt'/);
@@ -106,7 +106,7 @@ describe('what msgctl prints', { timeout: 300_000 }, () => {
     assert.match(stderr, /unknown option '--file-name'; fields are written file_name=\.\.\./);
   });
 
-  test('trigger takes a text where somebody writes, and nowhere else', async () => {
+  test('trigger takes a text for events in which somebody writes, and for no others', async () => {
     for (const event of WITH_TEXT) assert.ok(event in TRIGGERS, event);
     const { code, stderr } = await cli.run(['trigger', 'call.received', 'Hello']);
     assert.equal(code, 2);
@@ -130,7 +130,7 @@ describe('an event in one line', () => {
     },
   };
 
-  test('of a terminal it begins with what differs, and is as wide as that', () => {
+  test('begins with the fields that differ and fits the width of the terminal', () => {
     assert.equal(
       shownEvent(event, 200),
       '10:00:00.123  message.received  5511999990000  Olá\\nAna  message_ids=one',
@@ -144,7 +144,7 @@ describe('an event in one line', () => {
     assert.ok(shownEvent(event).includes(INSTANCE) && shownEvent(event).includes('"timestamp":"2030"'));
   });
 
-  test('is cut between letters, and wide ones count twice', () => {
+  test('is cut between characters, and wide ones count twice', () => {
     assert.equal(fitLine('日本語', 6), '日本語');
     assert.equal(fitLine('日本語', 5), '日本…');
     assert.equal(fitLine('日本語', 4), '日…');

@@ -11,18 +11,18 @@ const COLUMNS = [
   { title: 'C', width: 10, dispensable: 1, isGrowing: true },
 ];
 
-describe('what of a table fits', () => {
-  test('all of it, where there is room; one column takes the rest', () => {
+describe('the layout of a table', () => {
+  test('shows every column where there is room, and one of them takes the rest', () => {
     assert.deepEqual(fitColumns(COLUMNS, 60), [10, 20, 26]);
   });
 
-  test('what is dispensable goes first, the rest last, and one column always stays', () => {
+  test('drops dispensable columns first, and always keeps one column', () => {
     assert.deepEqual(fitColumns(COLUMNS, 30), [10, 0, 18]);
     assert.deepEqual(fitColumns(COLUMNS, 15), [10, 0, 0]);
     assert.deepEqual(fitColumns(COLUMNS, 5), [5, 0, 0]);
   });
 
-  test('the selected row is among those shown', () => {
+  test('always shows the selected row', () => {
     fc.assert(
       fc.property(fc.nat(200), fc.nat(200), fc.integer({ min: 1, max: 50 }), (count, chosen, height) => {
         const selected = Math.min(chosen, Math.max(0, count - 1));
@@ -32,13 +32,13 @@ describe('what of a table fits', () => {
     );
   });
 
-  test('a filter finds rows that hold each of its words', () => {
+  test('filters by rows that hold each word of the filter', () => {
     const rows = [{ cells: ['message.sent', 'ok'] }, { cells: ['message.read', 'Failed'] }];
     assert.deepEqual(filterRows(rows, 'fail MESSAGE'), [rows[1]]);
     assert.deepEqual(filterRows(rows, '  '), rows);
   });
 
-  test('long lines are cut and nothing is lost', () => {
+  test('wraps long lines and loses nothing', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 1, max: 20 }), (text, width) => {
         const line = text.replaceAll('\n', '');

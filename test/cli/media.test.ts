@@ -25,7 +25,7 @@ after(async () => {
   await rm(dir, { recursive: true, force: true, maxRetries: 10 });
 });
 
-test('media goes up, is listed and described, and comes down byte for byte', async () => {
+test('media is uploaded, listed and described, and is downloaded byte for byte', async () => {
   const [file, copy] = [path.join(dir, 'cat.jpg'), path.join(dir, 'copy.jpg')];
   const bytes = await jpeg();
   await writeFile(file, bytes);
@@ -46,7 +46,7 @@ test('media goes up, is listed and described, and comes down byte for byte', asy
   assert.deepEqual(await readFile(copy), bytes);
 });
 
-test('what cannot be uploaded is told in one line, with a code of its own', async () => {
+test('a file that cannot be uploaded is reported in one line, with its own exit code', async () => {
   const nothing = await cli.run(['media', 'upload']);
   assert.notEqual(nothing.code, 0);
   assert.match(nothing.stderr, /give a file, or --from <url>/);

@@ -26,7 +26,7 @@ const PLAIN: Parameters<typeof strokesOf>[1] = {
 };
 
 describe('the strokes of an input', () => {
-  test('several that came at once keep their order', () => {
+  test('keep their order when several come at once', () => {
     assert.deepEqual(strokesOf('webhook.test\r', PLAIN), [
       { kind: 'text', text: 'webhook.test' },
       { kind: 'enter' },
@@ -39,13 +39,13 @@ describe('the strokes of an input', () => {
     ]);
   });
 
-  test('a key is itself', () => {
+  test('name each special key', () => {
     assert.deepEqual(strokesOf('', { ...PLAIN, upArrow: true }), [{ kind: 'up' }]);
     assert.deepEqual(strokesOf('', { ...PLAIN, delete: true }), [{ kind: 'backspace' }]);
     assert.deepEqual(strokesOf('r', { ...PLAIN, ctrl: true }), [{ kind: 'ctrl', letter: 'r' }]);
   });
 
-  test('what means nothing to a table is nothing', () => {
+  test('keys that mean nothing to a table are dropped', () => {
     assert.deepEqual(strokesOf('x', { ...PLAIN, meta: true }), []);
     assert.deepEqual(strokesOf('', { ...PLAIN, tab: true }), []);
     assert.deepEqual(strokesOf('\x00\x1f\x7f', PLAIN), []);

@@ -133,7 +133,7 @@ describe('views of msgctl in a terminal', { timeout: 500_000 }, () => {
     await terminal.endsWith(0);
   });
 
-  test('events tail shows what comes, newest first, and an event whole; nothing in it moves the cursor', async () => {
+  test('events tail shows new events first, and one event in full; nothing in it moves the cursor', async () => {
     terminal.msgctl('events tail');
     await terminal.shows(/live/);
     const stream = await waitFor(() => streams.at(-1));
@@ -225,7 +225,7 @@ describe('views of msgctl in a terminal', { timeout: 500_000 }, () => {
     assert.match(screen, /media_id +6a2f41a3/);
   });
 
-  test('what cannot be reached, or is not understood, is said in one line on a clean terminal', async () => {
+  test('an unreachable service or a wrong option is reported in one line on a clean terminal', async () => {
     const nobody = `--url http://127.0.0.1:${await freePort()}`;
     for (const command of ['instances watch', 'deliveries watch', 'events tail']) {
       terminal.msgctl(`${command} ${nobody}`);
@@ -300,7 +300,7 @@ describe('the same commands in a pipe', () => {
     assert.doesNotMatch(stdout + stderr, ESCAPE);
   });
 
-  test('deliveries watch prints what comes, and not what was there', async () => {
+  test('deliveries watch prints new deliveries, and no old ones', async () => {
     const row = {
       webhook_id: 7,
       event_id: 'e',
@@ -332,7 +332,7 @@ describe('the same commands in a pipe', () => {
     );
   });
 
-  test('nothing of the views is loaded', async () => {
+  test('no code of the views is loaded', async () => {
     const trace = path.join(path.dirname(cli.config), '..', 'trace.mjs');
     writeFileSync(
       trace,

@@ -17,7 +17,7 @@ function picture(from: string, id: string): object {
   return { id, from, timestamp: '1790000000', type: 'image', image: { id: '9', mime_type: 'image/png' } };
 }
 
-describe('webhooks are handed over', () => {
+describe('the hand-over of webhooks', () => {
   let waiting: PostedBody[];
   let told: string[];
   /** Messages that are not recorded yet. */
@@ -66,7 +66,7 @@ describe('webhooks are handed over', () => {
   const hold = (id: string) => held.set(id, Promise.withResolvers()).get(id)!;
   const has = (ids: readonly string[]) => waitFor(() => told.length >= ids.length);
 
-  it('a message that waits for its media holds up its own chat alone', async () => {
+  it('delays only the chat of a message that waits for its media', async () => {
     const { resolve } = hold('picture');
     post(text(ANN, 'first'));
     post(picture(ANN, 'picture'));
@@ -90,7 +90,7 @@ describe('webhooks are handed over', () => {
     await handOver.stop();
   });
 
-  it('what waits when the session ends is handed over by the next one, in order', async () => {
+  it('is continued in order by the next session after its session has ended', async () => {
     const { resolve } = hold('picture');
     post(picture(ANN, 'picture'));
     post(text(ANN, 'behind it'));
@@ -110,7 +110,7 @@ describe('webhooks are handed over', () => {
     await handOver.stop();
   });
 
-  it('no more bodies are read than may wait at a time', async () => {
+  it('reads no more bodies than may wait at a time', async () => {
     const { resolve } = hold('picture');
     post(picture(ANN, 'picture'));
     for (let count = 0; count < 400; count += 1) post(text(ANN, `text ${count}`));

@@ -38,7 +38,7 @@ describe('templates that Meta reviews', () => {
       (each) => each.name === name && each.language === language,
     )!;
 
-  it('are given to Meta as they came, and shown as Meta shows them', async () => {
+  it('are passed to Meta unchanged, and shown as Meta shows them', async () => {
     const made = await create();
     assert.equal(made.status, 201, made.text);
     const at = known('order_shipped');
@@ -54,7 +54,7 @@ describe('templates that Meta reviews', () => {
     assert.deepEqual(answer, { templates: [] });
   });
 
-  it('are refused with 400 for what is no template, and with the words of Meta for what it does not take', async () => {
+  it('are refused with 400 when they are malformed, and with the words of Meta when it refuses them', async () => {
     for (const wrong of [
       { name: 'Order Shipped' },
       { name: 'a'.repeat(513) },
@@ -78,7 +78,7 @@ describe('templates that Meta reviews', () => {
     assert.equal(known('ends_badly'), undefined);
   });
 
-  it('are one for each name and language', async () => {
+  it('exist once for each name and language', async () => {
     assert.equal((await create({ name: 'twice' })).status, 201);
     const again = await create({ name: 'twice' });
     assert.deepEqual([again.status, again.body.error_code], [409, 'CONFLICT']);
@@ -86,7 +86,7 @@ describe('templates that Meta reviews', () => {
     assert.equal((await create({ name: 'twice_as_long' })).status, 201);
   });
 
-  it('are deleted in one language, in all of them, and 404 where there is none', async () => {
+  it('are deleted in one language or in all of them, and answer 404 where there is none', async () => {
     for (const language of ['en_US', 'pt_BR', 'es']) await create({ name: 'going', language });
     await create({ name: 'going_on' });
     const languages = async () =>
@@ -105,7 +105,7 @@ describe('templates that Meta reviews', () => {
     assert.deepEqual(await languages(), ['going_on en_US']);
   });
 
-  it('come page by page, each once', async () => {
+  it('are listed page by page, each once', async () => {
     const all = (await list()).templates;
     const seen: unknown[] = [];
     let cursor = '';
@@ -120,7 +120,7 @@ describe('templates that Meta reviews', () => {
     assert.deepEqual([wrong.status, wrong.body.error_code], [400, 'BAD_REQUEST']);
   });
 
-  it('of other accounts are neither shown nor deleted, and instances of other companies are 404', async () => {
+  it('are neither shown nor deleted when they belong to other accounts, and instances of other companies are 404', async () => {
     const other = await cloud.connect();
     assert.equal((await create({ name: 'theirs' }, other.id)).status, 201);
     assert.equal(
@@ -143,7 +143,7 @@ describe('templates that Meta reviews', () => {
     assert.ok(known('theirs'));
   });
 
-  it('answer what the codes of Meta mean', async () => {
+  it('answer with our codes for the codes of Meta', async () => {
     for (const [code, status, error] of [
       [80007, 429, 'RATE_LIMITED'],
       [131031, 502, 'SEND_FAILED'],
@@ -161,7 +161,7 @@ describe('templates that Meta reviews', () => {
       return told.length >= count && told;
     });
 
-  it('tell each outcome of their review once, however often it is posted', async () => {
+  it('report each outcome of their review once, however often Meta posts it', async () => {
     const reviewed = await create({ name: 'reviewed' });
     const at = known('reviewed');
     cloud.graph.manners(instance.number, { doubled: true, perBody: 3 });
@@ -190,7 +190,7 @@ describe('templates that Meta reviews', () => {
     });
   });
 
-  it('tell nothing of what is not whole, and what comes with it is recorded', async () => {
+  it('report nothing for an incomplete review, and the items beside it are recorded', async () => {
     const before = (await tell('message_template.status_changed', 1)).length;
     const post = (value: Record<string, unknown>) =>
       cloud.graph.poster(instance.number).push({ field: 'message_template_status_update', value });
@@ -208,7 +208,7 @@ describe('templates that Meta reviews', () => {
     assert.equal((await cloud.events(instance.id, 'message_template.status_changed')).length, before + 1);
   });
 
-  it('are told by ids with all their digits, which come as numbers beyond those that JavaScript keeps', async () => {
+  it('are reported with every digit of their ids, although Meta sends numbers larger than JavaScript keeps', async () => {
     const value = { message_template_id: 'ID', message_template_name: 'long_id', event: 'APPROVED' };
     const body = Buffer.from(
       bodyOf(instance.number, [{ field: 'message_template_status_update', value }])

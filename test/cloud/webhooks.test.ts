@@ -99,7 +99,7 @@ describe('webhooks of the Cloud API', () => {
     assert.equal((await asked({ 'hub.mode': 'subscribe' })).status, 401);
   });
 
-  it('carry several entries, changes and items, and one bad item costs itself alone', async () => {
+  it('carry several entries, changes and items, and one bad item loses only itself', async () => {
     const changes = [
       { field: 'messages', value: value({ messages: [text('one'), null, { type: 'text' }, text('two')] }) },
       { field: 'messages', value: null },
@@ -133,7 +133,7 @@ describe('webhooks of the Cloud API', () => {
     assert.deepEqual(came, ['one', 'two', 'three']);
   });
 
-  it('that come twice are told once', async () => {
+  it('that come twice cause one event', async () => {
     const body = bodyOf(instance.number, [
       { field: 'messages', value: value({ messages: [text('twice')] }) },
     ]);
@@ -142,14 +142,14 @@ describe('webhooks of the Cloud API', () => {
     assert.equal((await texts()).filter((each) => each === 'twice').length, 1);
   });
 
-  it('of unknown types are told as unknown, and none is dropped', async () => {
+  it('with messages of unknown types are recorded as unknown, and none is dropped', async () => {
     const kinds = ['poll_creation', 'unsupported', 'future'];
     const messages = kinds.map((type) => ({ ...text('x'), type, errors: [{ code: 131051 }] }));
     await post(bodyOf(instance.number, [{ field: 'messages', value: value({ messages }) }]));
     await waitFor(async () => (await cloud.events(instance.id, 'unknown.received')).length === kinds.length);
   });
 
-  it('tell what was typed on the number’s own phone as its own', async () => {
+  it('record messages that were typed on the number’s own phone as its own', async () => {
     const id = cloud.graph.echo(instance.number, FROM, 'text', { body: 'From the app' });
     const told = await waitFor(async () =>
       (await cloud.events(instance.id, 'message.sent')).find(
@@ -163,7 +163,7 @@ describe('webhooks of the Cloud API', () => {
     );
   });
 
-  it('edit and delete what somebody wrote', async () => {
+  it('edit and delete the messages of their author', async () => {
     const original = text('Befor');
     const edit = {
       ...text(''),
@@ -181,7 +181,7 @@ describe('webhooks of the Cloud API', () => {
     await waitFor(async () => (await cloud.events(instance.id, 'message.deleted')).length > 0);
   });
 
-  it('of people without a number reach a chat of their own, which can be answered', async () => {
+  it('from people without a number reach a chat of their own, which can be answered', async () => {
     const userId = 'BR.13491208655302741918';
     cloud.graph.person(userId, { name: 'Nameless' });
     cloud.graph.write(userId, instance.number, 'text', { body: 'No number' });
@@ -201,7 +201,7 @@ describe('webhooks of the Cloud API', () => {
     assert.equal(chat.status, 200, chat.text);
   });
 
-  it('of people who hide their number later stay in the chat of that number', async () => {
+  it('from people who hide their number later stay in the chat of that number', async () => {
     const person = cloud.graph.person('5531900000077', { userId: 'BR.777', name: 'Shy' });
     cloud.graph.write(person.phone, instance.number, 'text', { body: 'With number' });
     await received('With number');
@@ -225,7 +225,7 @@ describe('webhooks of the Cloud API', () => {
     await cloud.drained();
   });
 
-  it('are told in the order in which they came, also when the numbers that they get grow by a digit', async () => {
+  it('are recorded in the order in which they came, also when their sequence numbers gain a digit', async () => {
     const { db } = cloud.api.parts;
     await cloud.call(instance.id, 'POST', '/disconnect');
     await cloud.state(instance.id, 'DISCONNECTED');
@@ -244,7 +244,7 @@ describe('webhooks of the Cloud API', () => {
     );
   });
 
-  it('are not kept of an instance that is deleted while they come in', async () => {
+  it('are not kept for an instance that is deleted while they come in', async () => {
     const other = await cloud.connect();
     const body = bodyOf(other.number, [{ field: 'messages', value: { messages: [text('late')] } }]);
     const posted = request(`${cloud.api.url}/v1/webhooks/whatsapp-cloud/${other.id}`, {
@@ -270,7 +270,7 @@ describe('webhooks of the Cloud API', () => {
     assert.equal(rowCount, 0);
   });
 
-  it('download media that is received, and say when it cannot be had', async () => {
+  it('download received media, and say when it is not available', async () => {
     const bytes = Buffer.from('a document of some bytes');
     const id = cloud.graph.addMedia(instance.number, bytes, 'application/pdf');
     cloud.graph.write(FROM, instance.number, 'document', {

@@ -74,24 +74,24 @@ describe('a list', () => {
   });
   after(() => db?.close());
 
-  test(`of ${MESSAGES} messages scrolls to its end`, async () => {
+  test(`with ${MESSAGES} messages scrolls to its end`, async () => {
     const px = await scroll('messages', `messages?instance=${company.instanceId}`, null);
     assert.ok(px > (MESSAGES - 50) * ROW_PX, `${px} px`);
     await page.getByText(`Order ${MESSAGES} has left`).waitFor();
   });
 
-  test(`of ${CHATS} chats scrolls to its end`, async () => {
+  test(`with ${CHATS} chats scrolls to its end`, async () => {
     const px = await scroll('chats', `chats?instance=${company.instanceId}`, '.element-rows');
     assert.ok(px > (CHATS - 50) * CHAT_PX, `${px} px`);
     await page.getByText(`Contact ${CHATS}`, { exact: true }).waitFor();
   });
 
-  test(`of ${DELIVERIES} deliveries scrolls to its end`, async () => {
+  test(`with ${DELIVERIES} deliveries scrolls to its end`, async () => {
     const px = await scroll('deliveries', `webhooks/${webhookId}`, null);
     assert.ok(px > (DELIVERIES - 50) * ROW_PX, `${px} px`);
   });
 
-  test(`of ${OF_ONE_CHAT} messages of one chat is read back to its beginning`, async () => {
+  test(`with the ${OF_ONE_CHAT} messages of one chat is read back to its beginning`, async () => {
     const chat = '5521000000001@s.whatsapp.net';
     await page.goto(`${started.server.url}/console/chats?instance=${company.instanceId}&chat=${chat}`);
     await page.locator('[data-text]').first().waitFor();

@@ -59,7 +59,7 @@ const isAccepted = (page: Page) => page.getByRole('link', { name: 'Open the mess
 const isOver = (page: Page, trouble: string) => page.getByText(trouble).waitFor({ state: 'detached' });
 
 describe('an open page', () => {
-  test('survives a restart: it says so, goes on by itself, and a form sends what it holds once', async () => {
+  test('survives a restart: it says so, recovers by itself, and a form sends its content once', async () => {
     const { page, keys } = await beginToWrite('over a restart');
     const list = await page.context().newPage();
     await list.goto(`${proxy.url}/console/messages?instance=${company.instanceId}`);
@@ -86,7 +86,7 @@ describe('an open page', () => {
     await page.context().close();
   });
 
-  test('behind a proxy that answers 503, says so and shows what it holds as soon as it can', async () => {
+  test('behind a proxy that answers 503 says so, and shows its data as soon as it can', async () => {
     const { page, keys } = await beginToWrite('over a 503');
     proxy.answer(503);
     await send(page);
@@ -123,7 +123,7 @@ describe('an open page', () => {
     await page.context().close();
   });
 
-  test('in a browser that calls itself offline goes on with a service that it reaches, and signs out', async () => {
+  test('in a browser that calls itself offline keeps using a service that it reaches, and signs out', async () => {
     const { page } = await beginToWrite('while offline');
     await page.evaluate(`dispatchEvent(new Event('offline'))`);
     await page.getByRole('link', { name: 'Webhooks' }).click();
@@ -134,7 +134,7 @@ describe('an open page', () => {
     await page.context().close();
   });
 
-  test('under plain http in a local network is live in each tab that one sees, and copies', async () => {
+  test('under plain http in a local network stays live in each visible tab, and can copy texts', async () => {
     const { page, context } = await browser.visit();
     const url = server.url.replace('127.0.0.1', LAN_HOST);
     await page.goto(`${url}/console/login?next=/instances/${company.instanceId}`);
@@ -153,7 +153,7 @@ describe('an open page', () => {
     await context.close();
   });
 
-  test('whose session ends keeps what was written, and its key, for whoever signs in again', async () => {
+  test('keeps a written text and its key when the session ends, and has them after the next sign-in', async () => {
     const { page, keys } = await beginToWrite('over a session');
     proxy.lose(SENDS);
     await send(page);

@@ -52,7 +52,7 @@ function bodyWith(route: string, field: string, value: unknown): Record<string, 
   return { ...rest, ...(field === 'media_url' || (!media_id && !media_url) ? {} : source), [field]: value };
 }
 
-describe('what a request may bring is as long as promised', () => {
+describe('a field of a request takes exactly its promised length', () => {
   for (const [route, field, max, make] of LIMITS)
     test(`${route} ${field}: ${max}, and not one more`, () => {
       const { schema } = schemas.find(({ name }) => name === `${route} body`)!;

@@ -19,7 +19,7 @@ const prefixes = knownPrefixes();
 const citation = new RegExp(`\\b(?:${prefixes.join('|')})-\\d+\\b`, 'g');
 
 describe('the rules of docs/reference', () => {
-  it('have ids that are well-formed, of a prefix of the index, and each given once', () => {
+  it('have well-formed ids with a prefix of the index, and each id is used once', () => {
     assert.ok(prefixes.length > 0 && rules.length > 0);
     const wellFormed = new RegExp(`^(?:${prefixes.join('|')})-[1-9]\\d*$`);
     assert.deepEqual(
@@ -59,7 +59,7 @@ describe('the rules of docs/reference', () => {
     }
   });
 
-  it('stand in a file that the index lists', () => {
+  it('are in a file that the index lists', () => {
     const index = readText('docs/reference/README.md');
     for (const file of new Set(rules.map((rule) => rule.file)))
       assert.ok(index.includes(`(${path.basename(file)})`), file);
@@ -75,7 +75,7 @@ describe('a citation', () => {
     assert.deepEqual(wrong, []);
   });
 
-  it('does not stand in the contract or the SDK, whose readers do not have these documents', () => {
+  it('is not used in the contract or the SDK, whose readers do not have these documents', () => {
     const shipped = /^(contract|sdk|openapi)\//;
     assert.deepEqual(
       findInSources(citation).filter(({ file }) => shipped.test(file)),
@@ -83,7 +83,7 @@ describe('a citation', () => {
     );
   });
 
-  it('of a text that is not in this repository is not added', () => {
+  it('names no text outside this repository', () => {
     const old = findInSources(OLD_CITATION);
     const list = old.map(({ file, line, text }) => `${file}:${line} ${text}`).join('\n');
     assert.ok(
@@ -94,7 +94,7 @@ describe('a citation', () => {
 });
 
 describe('the documents', () => {
-  it('link only to files and headings that are there', () => {
+  it('link only to files and headings that exist', () => {
     const broken: string[] = [];
     for (const document of documents()) {
       const text = readText(document).replace(/^```[\s\S]*?^```/gm, '');

@@ -140,7 +140,7 @@ test('an event that is larger than a page comes alone, and nothing is left out',
   assert.ok(watched.reads.every(({ bytes }) => bytes < 410_000));
 });
 
-test('companies take turns: 30 readers of one are not read for before the reader of another', async (t) => {
+test('companies take turns: the reader of one does not wait for all 30 readers of another', async (t) => {
   const [hostile, other] = [await companyWithTexts(100), await companyWithTexts(4)];
   const watched = watchReads();
   const feed = createEventFeed({ ...parts, db: watched.db, retentionDays: 14 });
@@ -164,7 +164,7 @@ test('companies take turns: 30 readers of one are not read for before the reader
   assert.ok(between <= 3, `${between} pages of the other company went first`);
 });
 
-test('what the slow readers of a company hold back is bounded, and costs no other company its events', async (t) => {
+test('the data held for the slow readers of a company is bounded, and no other company misses events', async (t) => {
   const [hostile, other] = [await companyWithTexts(60), await companyWithTexts(60)];
   const feed = createEventFeed({ ...parts, retentionDays: 14, stallMs: 60_000 });
   t.after(feed.close);

@@ -54,7 +54,7 @@ function readsEndSlowly(db: Db): Db {
 }
 
 describe('GET /v1/events/stream', () => {
-  test('an event reaches the reader as it is on every other way, and nobody else', async () => {
+  test('an event reaches the reader in the same form as on every other way, and reaches nobody else', async () => {
     const reader = await readSse(stream(), auth);
     assert.equal(reader.status, 200);
     assert.match(reader.response.headers['content-type'] ?? '', /^text\/event-stream/);
@@ -77,7 +77,7 @@ describe('GET /v1/events/stream', () => {
     });
   });
 
-  test('instance and type filters let through what was asked for', async () => {
+  test('instance and type filters let through only the events that were asked for', async () => {
     const instanceId = await seedInstance(parts.db, company.companyId);
     const reader = await readSse(stream(`?instance_id=${instanceId}&types=message.*,status.viewed`), auth);
     await emit(company.companyId, { instanceId, type: 'label.created' });
@@ -141,7 +141,7 @@ describe('GET /v1/events/stream', () => {
     );
   });
 
-  test('what commits after the head of the answer arrived is never missed, however slowly the log is read', async () => {
+  test('an event that commits after the answer has begun is never missed, however slowly the log is read', async () => {
     const slow = await startMessaging(parts, {}, readsEndSlowly);
     try {
       const reader = await readSse(`${slow.url}/v1/events/stream`, auth);
@@ -489,7 +489,7 @@ describe('GET /v1/events', () => {
     assert.ok(pages.length > 2, `in ${pages.length} pages`);
   });
 
-  test('an event of another company answers the same as one that never was', async () => {
+  test('an event of another company answers the same as one that never existed', async () => {
     const foreign = await putEvent(parts.db, other.companyId);
     const answers = await Promise.all(
       [foreign.eventId, '00000000-0000-7000-8000-000000000000', 'nonsense'].map(async (id) => {
@@ -504,7 +504,7 @@ describe('GET /v1/events', () => {
   });
 });
 
-test('a reader that takes nothing is cut off, and no more than a little is kept for it meanwhile', async () => {
+test('a reader that takes nothing is cut off, and only little is kept for it meanwhile', async () => {
   const feed = createEventFeed({ ...parts, retentionDays: 14, stallMs: 1_000 });
   const connections = createLiveConnections(parts);
   let buffered = 0;

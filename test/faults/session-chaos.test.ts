@@ -87,7 +87,7 @@ async function replaceWorkers(untilMs: number): Promise<void> {
   }
 }
 
-test('whatever network, users and database did, each instance ends as it is wanted, and sends', async (t) => {
+test('each instance ends in its desired state and sends, whatever network, users and database did', async (t) => {
   const ids: string[] = [];
   for (let nth = 0; nth < INSTANCES; nth += 1)
     ids.push(await seedInstance(parts.db, company.companyId, { state: 'CREATED', wanted: 'connected' }));

@@ -16,7 +16,7 @@ async function sharesOfShards(system: System): Promise<number[]> {
   return held.rows.map((row) => row.n);
 }
 
-test('of two workers one is killed: the other owns its shards within 10 s; a third joins and all is even within 30 s', async (t) => {
+test('a killed worker loses its shards to the other one within 10 s; a third one joins and all is even within 30 s', async (t) => {
   const system = await useSystem(t, { workers: 2 });
   await waitFor(async () => String(await sharesOfShards(system)) === '16,16', 60_000, {
     what: 'two workers share evenly',

@@ -107,7 +107,7 @@ async function event(id: string, type: string) {
 const keysOf = async (id: string) =>
   (await api.parts.db.query('SELECT 1 FROM session_keys WHERE instance_id = $1', [id])).rowCount ?? 0;
 
-test('a number is paired over the API, sends, receives, and answers for what it cannot do', async () => {
+test('a number is paired over the API, sends, receives, and refuses what it cannot do', async () => {
   const [own, friend] = [network.phone('5511500000001', 'Desk'), network.phone('5511500000002', 'Ada')];
   const id = await pair(own);
   const { body: instance } = await call('GET', `/${id}`);
@@ -154,7 +154,7 @@ test('the next worker goes on with the sessions of the one before, without anoth
   assert.equal(own.phone.devices.size, 1);
 });
 
-test('unlinked on the phone it is DISCONNECTED and forgets its keys, and so does a deleted one', async () => {
+test('an instance that is unlinked on the phone is DISCONNECTED and forgets its keys, and so does a deleted one', async () => {
   const [own, other] = [network.phone('5511500000021'), network.phone('5511500000022')];
   const unlinked = await pair(own);
   assert.ok((await keysOf(unlinked)) > 0);
@@ -169,7 +169,7 @@ test('unlinked on the phone it is DISCONNECTED and forgets its keys, and so does
   await waitFor(() => other.phone.devices.size === 0, undefined, { what: 'the logout at the network' });
 });
 
-test('what was said before the pairing is there, told by history.synced and by no event of a message', async () => {
+test('messages from before the pairing are there, announced by history.synced and by no event of a message', async () => {
   const [own, ada] = [network.phone('5511500000031'), network.phone('5511500000032', 'Ada')];
   const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 12, minute));
   own.remember(
@@ -225,7 +225,7 @@ test('a frame that cannot be read costs one connection of one instance, and last
   assert.equal(other.device.logins, logins);
 });
 
-test('a call that the network does not let us refuse holds up nothing, and is told in the end', async () => {
+test('a call that the network does not let us refuse delays nothing, and its event comes in the end', async () => {
   const [own, friend] = [network.phone('5511500000051'), network.phone('5511500000052')];
   const id = await pair(own);
   await call('PATCH', `/${id}/settings`, { reject_calls: true });
@@ -253,7 +253,7 @@ test('a call that the network does not let us refuse holds up nothing, and is to
   assert.equal(friend.phone.calls.get(refused), 'rejected');
 });
 
-test('two edits within one second, and two answers or reactions to a status, are told both', async () => {
+test('both of two edits within one second, and of two answers or reactions to a status, cause an event', async () => {
   const [own, friend] = [network.phone('5511500000061'), network.phone('5511500000062')];
   const [id, at] = [await pair(own), new Date()];
   const key = { id: friend.text(own, 'zero', { at }) };
@@ -280,7 +280,7 @@ test('two edits within one second, and two answers or reactions to a status, are
   assert.equal((await call('GET', `/${id}/message/${key.id}`)).body.content.text, 'two');
 });
 
-test('somebody whose number is learnt by writing to it has one chat, and what they wrote before is quoted', async () => {
+test('a person whose number is learnt by writing to it has one chat, and their earlier messages can be quoted', async () => {
   const [own, friend] = [network.phone('5511500000071'), network.phone('5511500000072')];
   const [id, to] = [await pair(own), friend.number];
   const quoted_id = friend.text(own, 'before', { addressing: 'lid', hidesOther: true });

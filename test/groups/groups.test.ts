@@ -56,7 +56,7 @@ const gone = (group: string) =>
   waitFor(async () => (await call('GET', `/groups/${group}`)).status === 404 || undefined);
 
 describe('a group that the instance makes', () => {
-  test('has these people, and is read without the network', async () => {
+  test('has the requested participants, and is read without asking the network', async () => {
     const [ana, bob] = [pipeline.newPhone(), pipeline.newPhone()];
     const made = await ok('POST', '/groups', {
       name: '  Support ',
@@ -81,7 +81,7 @@ describe('a group that the instance makes', () => {
     );
   });
 
-  test('tells whom the network did not add', async () => {
+  test('names the people whom the network did not add', async () => {
     const [ana, shy] = [pipeline.newPhone(), pipeline.newPhone()];
     await ofPhone(shy, '/block', { phone: instance.phone });
     const made = await ok('POST', '/groups', { name: 'Shy', participants: [ana, shy] });
@@ -89,7 +89,7 @@ describe('a group that the instance makes', () => {
     assert.equal(made.participants.length, 2);
   });
 
-  test('is changed field by field, and the change is told once', async () => {
+  test('is changed field by field, and each change causes one event', async () => {
     const made = await ok('POST', '/groups', { name: 'Before', participants: [pipeline.newPhone()] });
     const path = `/groups/${made.jid}`;
     assert.equal((await ok('PATCH', path, { name: 'After' })).name, 'After');
@@ -152,7 +152,7 @@ describe('a group that the instance makes', () => {
       assert.deepEqual(eventPayloads['group.participants_changed'].parse(data), data);
   });
 
-  test('what the network refuses after something was done is an outcome', async () => {
+  test('gives an outcome for a step that the network refuses after another one was done', async () => {
     const made = await ok('POST', '/groups', { name: 'Self', participants: [pipeline.newPhone()] });
     const results = await ok('POST', `/groups/${made.jid}/participants`, {
       demote: [instance.phone],
@@ -169,7 +169,7 @@ describe('a group that the instance makes', () => {
 });
 
 describe('a group of others', () => {
-  test('is made by a phone, changed by it, and told', async () => {
+  test('is made and changed by a phone, and causes events', async () => {
     const owner = pipeline.newPhone();
     const { jid: group } = await ofPhone(owner, '/groups', {
       name: 'Theirs',
@@ -182,7 +182,7 @@ describe('a group of others', () => {
     assert.deepEqual([told.length, told[0]?.by, told[0]?.phone], [1, jid(owner), owner]);
   });
 
-  test('the instance is removed, and comes back by invite', async () => {
+  test('loses the instance by a removal, and takes it back by invite', async () => {
     const owner = pipeline.newPhone();
     const { jid: group, code } = await ofPhone(owner, '/groups', {
       name: 'Door',
@@ -204,7 +204,7 @@ describe('a group of others', () => {
     await gone(group);
   });
 
-  test('in which only admins send refuses what the instance sends, and says why', async () => {
+  test('in which only admins send refuses the messages of the instance, and says why', async () => {
     const owner = pipeline.newPhone();
     const { jid: group } = await ofPhone(owner, '/groups', { name: 'News', participants: [instance.phone] });
     await ofGroup(owner, group, { announce: true });
@@ -220,7 +220,7 @@ describe('a group of others', () => {
     await pipeline.event(instance, 'message.sent', (data) => data.message_ids[0] === sent.message_id);
   });
 
-  test('is heard of by an instance that is paired later, and by asking', async () => {
+  test('becomes known to an instance that is paired later, or that asks', async () => {
     const [owner, late] = [pipeline.newPhone(), pipeline.newPhone()];
     const { jid: group } = await ofPhone(owner, '/groups', { name: 'Early', participants: [late] });
     await pipeline.api.parts.db.query('DELETE FROM chat_groups WHERE jid = $1', [group]);
@@ -254,7 +254,7 @@ describe('invites', () => {
   });
 });
 
-describe('what the network refuses', () => {
+describe('a request that the network refuses', () => {
   let foreign: string;
   before(async () => {
     const owner = pipeline.newPhone();
@@ -270,13 +270,13 @@ describe('what the network refuses', () => {
     ['the invite', 'GET', '/invite', undefined],
     ['voiding the invite', 'POST', '/invite', undefined],
   ] as const) {
-    test(`${what} takes an admin: 403 FORBIDDEN`, async () => {
+    test(`is 403 FORBIDDEN without an admin: ${what}`, async () => {
       const answer = await call(method, `/groups/${foreign}${path}`, body);
       assert.deepEqual([answer.status, answer.body.error_code], [403, 'FORBIDDEN'], answer.text);
     });
   }
 
-  test('a full group: 409 CONFLICT', async () => {
+  test('is 409 CONFLICT for a full group', async () => {
     const made = await pipeline.sandbox.post('/groups', {
       name: 'Full',
       participants: [pipeline.newPhone()],
@@ -349,7 +349,7 @@ describe('bad requests', () => {
     });
   }
 
-  test('another company’s instance and group are not there', async () => {
+  test('404 for an instance or group of another company', async () => {
     const stranger = await seedCompany(pipeline.api.parts.db);
     const made = await ok('POST', '/groups', { name: 'Ours' });
     for (const id of [instance.id, randomUUID()]) {
@@ -373,7 +373,7 @@ describe('bad requests', () => {
 });
 
 describe('a group that is changed here and by a phone at once', () => {
-  test('is in the end what the network has', async () => {
+  test('is in the end the same as on the network', async () => {
     const owner = pipeline.newPhone();
     const people = [pipeline.newPhone(), pipeline.newPhone(), pipeline.newPhone()];
     const { jid: group } = await ofPhone(owner, '/groups', { name: 'Both', participants: [instance.phone] });
@@ -410,8 +410,8 @@ describe('a group that is changed here and by a phone at once', () => {
   });
 });
 
-describe('what a session hears of groups', () => {
-  test('is recorded once when it comes twice, and hostile facts harm nobody', async () => {
+describe('news of groups that a session receives', () => {
+  test('are recorded once when they come twice, and hostile ones harm nobody', async () => {
     const owner = pipeline.newPhone();
     const { jid: group } = await ofPhone(owner, '/groups', { name: 'Twice', participants: [instance.phone] });
     await listed(group);
@@ -434,7 +434,7 @@ describe('what a session hears of groups', () => {
     assert.equal((await eventsOf('group.participants_changed', group)).length, 2);
   });
 
-  test('names people by an anonymous id or by their phone: either is the one who is there', async () => {
+  test('name people by an anonymous id or by their phone, and both mean the same person', async () => {
     const [owner, member, lid] = [pipeline.newPhone(), pipeline.newPhone(), '170000000000001@lid'];
     const { jid: group } = await ofPhone(owner, '/groups', {
       name: 'Either',
@@ -457,7 +457,7 @@ describe('what a session hears of groups', () => {
     await listed(group, (row) => row.participant_count === 2);
   });
 
-  test('does not outlive the pairing: another account has other groups', async () => {
+  test('do not outlive the pairing: another account has other groups', async () => {
     const guest = await pipeline.connect();
     const { jid: group } = await ok('POST', '/groups', { name: 'Old' }, guest);
     await ok('POST', `/groups/${group}/invite`, undefined, guest);
@@ -484,7 +484,7 @@ describe('what a session hears of groups', () => {
     assert.equal((await call('GET', `/groups/${other}`, undefined, guest)).status, 404);
   });
 
-  test('goes with the instance', async () => {
+  test('are deleted with the instance', async () => {
     const guest = await pipeline.connect();
     await ok('POST', '/groups', { name: 'Short' }, guest);
     assert.equal(

@@ -66,7 +66,7 @@ describe('instances of a company', () => {
     assert.equal((await create('Sales', other.apiKey)).status, 201);
   });
 
-  test('of many creations of one name at the same time one is made', async () => {
+  test('one of many simultaneous creations under one name succeeds', async () => {
     const answers = await Promise.all(Array.from({ length: 12 }, () => create('The one')));
     assert.deepEqual(answers.map(({ status }) => status).sort(), [
       201,

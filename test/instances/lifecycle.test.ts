@@ -48,7 +48,7 @@ describe('the life of an instance', () => {
     return rows;
   };
 
-  test('what may be asked for in which state is a table, and anything else is 409', async () => {
+  test('each state allows the actions of a table, and any other action is 409', async () => {
     const no = 'INVALID_INSTANCE_TRANSITION';
     const table: Record<string, Record<InstanceState, number | string>> = {
       connect: {
@@ -94,7 +94,7 @@ describe('the life of an instance', () => {
     }
   });
 
-  test('asking twice is asking once; each restart is one', async () => {
+  test('asking twice has the effect of asking once, but each restart counts', async () => {
     const id = await seed('DISCONNECTED');
     const first = await act(id, 'connect');
     const second = await act(id, 'connect');
@@ -118,7 +118,7 @@ describe('the life of an instance', () => {
     await waitFor(() => heard.includes(id));
   });
 
-  test('a move of the worker is seen in the instance, its connection and one event, with the time it began', async () => {
+  test('a state change by the worker shows in the instance, its connection and one event, with the time it began', async () => {
     const id = await seed('PAIRING', 'connected');
     const phone = '5511999990000';
     const paired = {
@@ -173,7 +173,7 @@ describe('the life of an instance', () => {
     );
   });
 
-  test('a transition that is written again, since its answer was lost, adds no second event', async () => {
+  test('a transition that is written again because its answer was lost adds no second event', async () => {
     const id = await seed('PAIRING', 'connected');
     const unpaired = { credentials: null, phone: null, jid: null };
     const story: [InstanceState, Partial<InstanceTransition>][] = [
@@ -210,7 +210,7 @@ describe('the life of an instance', () => {
     assert.deepEqual(await eventsOf(id), []);
   });
 
-  test('moves that the table does not have change nothing', async () => {
+  test('state changes that the table does not have are ignored', async () => {
     for (const from of STATES) {
       for (const to of STATES) {
         if (from === to || mayTransition(from, to)) continue;

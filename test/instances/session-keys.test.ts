@@ -27,7 +27,7 @@ async function keysOf(epoch = 1, instanceId?: string) {
   return { id, keys: createSessionKeys({ ...parts, cipher, keyWriter: writer() }, scope) };
 }
 
-test('what is written is read back by kind and id, the last of each, and null removes it', async () => {
+test('the last value that was written for a kind and id is read back, and null removes it', async () => {
   const { keys } = await keysOf();
   await keys.write([
     { kind: 'session', id: 'a', value: { n: 1 } },
@@ -58,7 +58,7 @@ test('what is written is read back by kind and id, the last of each, and null re
   assert.equal((await keys.read('session')).size + (await keys.read('pre-key')).size, 0);
 });
 
-test('nothing of it can be read out of the database, and another instance sees none of it', async () => {
+test('session keys cannot be read out of the database, and another instance sees none of them', async () => {
   const { id, keys } = await keysOf();
   await keys.write([{ kind: 'creds', id: 'me', value: 'a very secret key' }]);
   const { rows } = await parts.db.query<{ sealed: Buffer }>(
@@ -94,7 +94,7 @@ test('keys of an instance that was deleted are not written any more', async () =
   assert.equal((await keys.read('session')).size, 0);
 });
 
-test('what is removed is probed for, however many keys the instance has', async (t) => {
+test('a removal finds its rows by probes, however many keys the instance has', async (t) => {
   const hot = createDb({ url: parts.url, poolSize: 1, log: parts.log, name: 'plans', plans: 'indexed' });
   t.after(() => hot.close());
   const id = await seedInstance(parts.db, company.companyId);
@@ -116,7 +116,7 @@ test('what is removed is probed for, however many keys the instance has', async 
   assert.equal((await keys.read('stanza')).size, 2_990);
 });
 
-test('sessions that write at the same time share a transaction, and the loss of a lease or a row that is refused costs one alone', async () => {
+test('sessions that write at the same time share a transaction, and a lost lease or a refused row fails only its own session', async () => {
   const keyWriter = writer();
   const open = async (epoch: number, companyId = company.companyId) => {
     const id = await seedInstance(parts.db, company.companyId);

@@ -9,7 +9,7 @@ const PIXEL =
 /** Typed by hand it would take four minutes at least. */
 const LONG = 'x'.repeat(2_500);
 
-describe('what the settings of an instance do', () => {
+describe('a setting of an instance takes effect', () => {
   let sending: Sending;
   before(async () => {
     sending = await startSending();
@@ -28,7 +28,7 @@ describe('what the settings of an instance do', () => {
     (await sending.sandbox.get(`/ledger?from=${instance.phone}&limit=1000`)).entries;
   const phoneOf = (phone: string) => sending.sandbox.get(`/phones/${phone}`);
 
-  test('auto_read: what arrives after the change is read at the sender, and not what came before', async () => {
+  test('auto_read: messages after the change are read at the sender, and none from before', async () => {
     const instance = await sending.connect();
     const from = sending.newPhone();
     await writes(from, instance, { text: 'before' });
@@ -53,7 +53,7 @@ describe('what the settings of an instance do', () => {
     assert.equal(last.status, 'delivered');
   });
 
-  test('ignore_groups: nothing of a group is told, from the answer on', async () => {
+  test('ignore_groups: groups cause no events once the setting is answered', async () => {
     const instance = await sending.connect();
     const from = sending.newPhone();
     const { jid } = await sending.sandbox.post('/groups', {
@@ -115,7 +115,7 @@ describe('what the settings of an instance do', () => {
     assert.ok(Date.parse(entry.time) - acceptedAtMs >= 500);
   });
 
-  test('humanize: each send follows the setting as it was answered before, thirty changes in a row', async () => {
+  test('humanize: each send follows the setting that was answered before it, for thirty changes in a row', async () => {
     const instance = await sending.connect();
     const to = sending.newPhone();
     for (let round = 0; round < 30; round++) {
@@ -128,7 +128,7 @@ describe('what the settings of an instance do', () => {
     }
   });
 
-  test('reject_calls: a call is told once, and refused only when the setting says so', async () => {
+  test('reject_calls: a call causes one event, and is refused only when the setting says so', async () => {
     const instance = await sending.connect();
     const from = sending.newPhone();
     const call = async (video: boolean) =>
@@ -170,7 +170,7 @@ describe('what the settings of an instance do', () => {
     assert.equal(rows.length, 3);
   });
 
-  test('reject_calls: the same call told twice is one event, and one that rang long ago is not refused', async () => {
+  test('reject_calls: a call that the network reports twice is one event, and one that rang long ago is not refused', async () => {
     const instance = await sending.connect({ reject_calls: true });
     const from = `${sending.newPhone()}@s.whatsapp.net`;
     const raw = (callId: string, at: number) =>

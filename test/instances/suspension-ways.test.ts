@@ -19,7 +19,7 @@ beforeEach(async () => {
   instance = await pipeline.connect();
 });
 
-describe('no other way connects or sends for a suspended company', () => {
+describe('while a company is suspended,', () => {
   const ways: [string, string, object?][] = [
     ['POST', '/connect'],
     ['POST', '/restart'],
@@ -28,7 +28,7 @@ describe('no other way connects or sends for a suspended company', () => {
   ];
 
   for (const [method, path, body] of ways) {
-    test(`a superadmin's ${method} ${path}: 403 COMPANY_SUSPENDED`, async () => {
+    test(`a superadmin's ${method} ${path} is 403 COMPANY_SUSPENDED`, async () => {
       const unpaired = await seedInstance(pipeline.api.parts.db, pipeline.company.companyId, {
         state: 'CREATED',
       });
@@ -43,7 +43,7 @@ describe('no other way connects or sends for a suspended company', () => {
       assert.equal((await at.row(unpaired)).state, 'CREATED');
     });
 
-    test(`${method} ${path} that passed the gate while the suspension was being written`, async () => {
+    test(`a ${method} ${path} that passed the gate as the suspension was being written has no effect`, async () => {
       const unpaired = await seedInstance(pipeline.api.parts.db, pipeline.company.companyId, {
         state: 'CREATED',
       });
@@ -71,7 +71,7 @@ describe('no other way connects or sends for a suspended company', () => {
     });
   }
 
-  test('a connect that was answered and not yet done', async () => {
+  test('a connect that was answered before and is not done yet has no effect', async () => {
     const fresh = await seedInstance(pipeline.api.parts.db, pipeline.company.companyId, { state: 'CREATED' });
     const [connected] = await Promise.all([
       pipeline.call({ ...instance, id: fresh }, 'POST', '/connect'),
@@ -83,7 +83,7 @@ describe('no other way connects or sends for a suspended company', () => {
     assert.notEqual((await at.row(fresh)).state, 'CONNECTED');
   });
 
-  test('a QR that is scanned by itself, a little later', async () => {
+  test('a QR that is scanned by itself a little later connects nothing', async () => {
     const fresh = await seedInstance(pipeline.api.parts.db, pipeline.company.companyId, {
       state: 'CREATED',
       wanted: 'connected',
@@ -96,7 +96,7 @@ describe('no other way connects or sends for a suspended company', () => {
     assert.equal((await at.row(fresh)).state, 'DISCONNECTED');
   });
 
-  test('a worker that starts: neither what was wanted nor what was written makes a session', async () => {
+  test('a worker that starts opens no session for an instance that is to be connected, or was', async () => {
     const { db, bus } = pipeline.api.parts;
     await at.setStatus('suspended');
     const wanted = await seedInstance(db, pipeline.company.companyId, {
@@ -114,7 +114,7 @@ describe('no other way connects or sends for a suspended company', () => {
     assert.equal((await at.row(wanted)).state, 'DISCONNECTED');
   });
 
-  test('a suspension of the subscription beside one of the company: both have to end', async () => {
+  test('an instance stays disconnected until the suspensions of company and subscription have both ended', async () => {
     await at.suspendSubscription(true);
     await at.stateBecomes('DISCONNECTED', instance.id);
     await at.setStatus('suspended');
@@ -125,7 +125,7 @@ describe('no other way connects or sends for a suspended company', () => {
     await at.stateBecomes('CONNECTED', instance.id);
   });
 
-  test('a suspended subscription: pairing codes, QRs and restarts are refused like connecting', async () => {
+  test('pairing codes, QRs and restarts are refused like connecting, also for a suspended subscription', async () => {
     const unpaired = await seedInstance(pipeline.api.parts.db, pipeline.company.companyId, {
       state: 'CREATED',
     });
@@ -150,7 +150,7 @@ describe('no other way connects or sends for a suspended company', () => {
     assert.equal((await at.row(unpaired)).state, 'CREATED');
   });
 
-  test('what was disconnected by hand meanwhile stays so', async () => {
+  test('an instance may be disconnected by hand, and stays so after the reactivation', async () => {
     await at.suspendSubscription(true);
     await at.stateBecomes('DISCONNECTED', instance.id);
     assert.equal((await pipeline.call(instance, 'POST', '/disconnect')).status, 202);

@@ -38,7 +38,7 @@ async function labelEvents(of: TestInstance) {
 }
 
 describe('labels', () => {
-  test('are made in the first free slot, stored at once, sent to the phone and told once by its echo', async () => {
+  test('are made in the first free slot, stored at once, sent to the phone, and cause one event when it echoes them', async () => {
     const own = await pipeline.connect();
     const first = await ask('POST', '/labels', { name: 'VIP', color: 3 }, own);
     assert.deepEqual([first.status, first.body], [201, { label_id: '1', name: 'VIP', color: 3 }]);
@@ -138,7 +138,7 @@ describe('labels', () => {
     assert.deepEqual([none.status, none.body.color], [200, 0], 'what is not given stays');
   });
 
-  test('that are not there answer 404 NOT_FOUND everywhere', async () => {
+  test('that do not exist answer 404 NOT_FOUND everywhere', async () => {
     const phone = pipeline.newPhone();
     const { message_id } = await pipeline.send(instance, '/messages/text', { to: phone, text: 'x' });
     for (const [method, path, body] of [
@@ -184,7 +184,7 @@ describe('labels', () => {
 });
 
 describe('labels on chats', () => {
-  test('a chat is the same chat in every spelling of its id', async () => {
+  test('are the same in every spelling of the chat’s id', async () => {
     const own = await pipeline.connect();
     const label = await make('Spelled', 1, own);
     const jid = '5511987654321@s.whatsapp.net';
@@ -230,7 +230,7 @@ describe('labels on chats', () => {
     );
   });
 
-  test('a deleted label is off its chats and messages, and its slot comes back without them', async () => {
+  test('are gone from chats and messages once the label is deleted, and its slot comes back without them', async () => {
     const own = await pipeline.connect();
     const phone = pipeline.newPhone();
     const { message_id } = await pipeline.send(own, '/messages/text', { to: phone, text: 'x' });
@@ -250,7 +250,7 @@ describe('labels on chats', () => {
     assert.equal(rows.length, 0);
   });
 
-  test('put on and taken off on the phone arrives', async () => {
+  test('arrive when the phone puts them on or takes them off', async () => {
     const own = await pipeline.connect();
     const phone = pipeline.newPhone();
     const label = await make('Phone', 1, own);
@@ -266,7 +266,7 @@ describe('labels on chats', () => {
 });
 
 describe('labels on messages', () => {
-  test('by UUID or by network id, ours and received ones', async () => {
+  test('are put on sent and received messages by UUID or by network id', async () => {
     const own = await pipeline.connect();
     const phone = pipeline.newPhone();
     const label = await make('Message', 1, own);
@@ -301,7 +301,7 @@ describe('labels on messages', () => {
     );
   });
 
-  test('of what is not there is 404 MESSAGE_NOT_FOUND', async () => {
+  test('are 404 MESSAGE_NOT_FOUND when the message does not exist', async () => {
     const label = await make('Nothing');
     for (const name of [randomUUID(), '3EB0DEADBEEF', '!?']) {
       const path = `/messages/${encodeURIComponent(name)}/labels/${label}`;

@@ -61,12 +61,12 @@ describe('a Range header', () => {
     test(`${JSON.stringify(header?.slice(0, 70))} of ${SIZE} bytes`, () =>
       assert.deepEqual(parseRange(header, SIZE), expected));
 
-  test('of an empty file is never a part of it', () => {
+  test('never selects a part of an empty file', () => {
     assert.equal(parseRange('bytes=0-', 0), 'beyond');
     assert.equal(parseRange('bytes=-5', 0), undefined);
   });
 
-  test('gives a part that is there, or none, whatever it says', () => {
+  test('gives an existing part or none, whatever it says', () => {
     const piece = fc.oneof(
       fc.constantFrom('bytes=', ' ', '-', ',', '\t', '0', '999', '1000'),
       fc.string(),
@@ -83,7 +83,7 @@ describe('a Range header', () => {
     );
   });
 
-  test('of any length takes a moment', () => {
+  test('is parsed in a moment, whatever its length', () => {
     const before = process.threadCpuUsage();
     for (const piece of [' ', '0', '-', '0-', ' 0', '\t', ','])
       for (const tail of ['', 'x', '-']) parseRange(`bytes=${piece.repeat(200_000)}${tail}`, SIZE);

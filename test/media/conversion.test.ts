@@ -136,7 +136,7 @@ describe('a voice note', () => {
     });
   }
 
-  test('of OGG Opus goes as it is, with a waveform', async () => {
+  test('is sent unchanged with a waveform when it is OGG Opus', async () => {
     const bytes = await opus(2);
     const voice = await prepare(await store(bytes, 'audio'), 'audio', true);
     assert.deepEqual(await bytesOf(await voice.open()), bytes);
@@ -144,7 +144,7 @@ describe('a voice note', () => {
     assert.equal(voice.durationS, 2);
   });
 
-  test('draws its loudness: a tone that grows draws bars that grow, silence draws none', async () => {
+  test('has a waveform of its loudness: growing bars for a growing tone, and none for silence', async () => {
     const rising = await prepare(await store(wav(4), 'audio'), 'audio', true);
     const bars = [...Buffer.from(rising.waveform!, 'base64')];
     for (let at = 4; at < 64; at += 4) assert.ok(bars[at]! > bars[at - 4]!, `bar ${at} of ${bars}`);
@@ -155,7 +155,7 @@ describe('a voice note', () => {
     assert.deepEqual([...new Set(Buffer.from(silent.waveform!, 'base64'))], [0]);
   });
 
-  test('is made once, however many sends ask for it at the same time', async () => {
+  test('is converted once, however many sends ask for it at the same time', async () => {
     const mediaId = await store(wav(5), 'audio');
     const made = await Promise.all(Array.from({ length: 20 }, () => prepare(mediaId, 'audio', true)));
     assert.equal(new Set(made.map(({ sizeBytes, waveform }) => `${sizeBytes} ${waveform}`)).size, 1);
@@ -167,7 +167,7 @@ describe('a voice note', () => {
     assert.deepEqual(await bytesOf(await again.open()), await bytesOf(await made[0]!.open()));
   });
 
-  test('of something without sound fails for good, with a reason', async () => {
+  test('fails for good, with a reason, when its file has no sound', async () => {
     const mute = await made(
       'mp4',
       '-f',
@@ -195,7 +195,7 @@ describe('a voice note', () => {
     tellFigure('a conversion that is known to fail', performance.now() - before, { atMost: 200 });
   });
 
-  test('that nobody waits for any more is ended', async () => {
+  test('is no longer converted once nobody waits for it', async () => {
     const mediaId = await store(await mp3(150), 'audio');
     const stop = new AbortController();
     const preparing = preparer.prepare(scope, { mediaId, type: 'audio', voice: true }, stop.signal);
@@ -206,8 +206,8 @@ describe('a voice note', () => {
   });
 });
 
-describe('what is sent as it is', () => {
-  test('keeps its bytes: sound, document and picture', async () => {
+describe('a media send', () => {
+  test('keeps the bytes of a sound, a document and a picture', async () => {
     for (const [bytes, type] of [
       [await mp3(2), 'audio'],
       [pdf(), 'document'],
@@ -222,7 +222,7 @@ describe('what is sent as it is', () => {
     assert.equal((await prepare(await store(await mp3(3)), 'audio')).durationS, 3);
   });
 
-  test('of an image has its size as it is shown, and a small JPEG', async () => {
+  test('with an image has its size as it is shown, and a small JPEG', async () => {
     for (const bytes of [
       await jpeg({ width: 640, height: 480 }),
       await png({ width: 640, height: 480 }),
@@ -238,7 +238,7 @@ describe('what is sent as it is', () => {
     }
   });
 
-  test('of a video has its size, length and first picture', async () => {
+  test('with a video has its size, length and first picture', async () => {
     const video = await prepare(await store(await mp4(3), 'video'), 'video');
     assert.deepEqual([video.widthPx, video.heightPx, video.durationS], [320, 180, 3]);
     const small = await sharp(Buffer.from(video.thumbnail!, 'base64')).metadata();
@@ -247,7 +247,7 @@ describe('what is sent as it is', () => {
     assert.ok(Math.abs(small.width / small.height - 320 / 180) < 0.05);
   });
 
-  test('of a sticker says whether it moves', async () => {
+  test('with a sticker says whether it moves', async () => {
     const still = await prepare(await store(await webp(), 'sticker'), 'sticker');
     assert.deepEqual([still.mimeType, still.animated, still.widthPx], ['image/webp', undefined, 512]);
     const moving = await prepare(await store(await animatedWebp(), 'sticker'), 'sticker');
@@ -255,7 +255,7 @@ describe('what is sent as it is', () => {
     assert.deepEqual([moving.widthPx, moving.heightPx], [65, 48]);
   });
 
-  test('of a GIF becomes a silent video that phones loop', async () => {
+  test('with a GIF becomes a silent video that phones loop', async () => {
     const loop = await prepare(await store(await gif(), 'gif'), 'gif');
     assert.equal(loop.mimeType, 'video/mp4');
     const { streams } = await probe(await bytesOf(await loop.open()));
@@ -277,7 +277,7 @@ describe('what is sent as it is', () => {
     [1, 5000, '2x4096'],
     [1281, 721, '640x360'],
   ] as const)
-    test(`of a GIF of ${width} x ${height} pixels becomes a video with even sides`, async () => {
+    test(`with a GIF of ${width} x ${height} pixels becomes a video with even sides`, async () => {
       const create = { width, height, channels: 3 as const, background: '#00ff00' };
       const stored = await store(await sharp({ create }).gif().toBuffer(), 'gif');
       const loop = await prepare(stored, 'gif');
@@ -288,7 +288,7 @@ describe('what is sent as it is', () => {
       assert.ok(loop.thumbnail);
     });
 
-  test('of a film sent as a GIF is the film itself', async () => {
+  test('with a film as a GIF keeps the film itself', async () => {
     const film = await mp4(1);
     const asItIs = await prepare(await store(film, 'gif'), 'gif');
     assert.deepEqual(await bytesOf(await asItIs.open()), film);
@@ -296,7 +296,7 @@ describe('what is sent as it is', () => {
 });
 
 describe('broken media', () => {
-  test('is found before its recipient finds it', async () => {
+  test('is found before it reaches a recipient', async () => {
     const whole = await jpeg({ width: 800, height: 600, noise: true });
     const cut = whole.subarray(0, whole.length / 2);
     assert.equal(await reasonOf(prepare(await store(cut, 'image'), 'image')), 'media_invalid');
@@ -329,7 +329,7 @@ describe('broken media', () => {
     }
   });
 
-  test('of another instance, or unknown, is not found', async () => {
+  test('is not found when it is unknown or belongs to another instance', async () => {
     const mediaId = await store(await png());
     const foreign = preparer.prepare(
       { companyId: scope.companyId + 1, instanceId: scope.instanceId },
@@ -339,7 +339,7 @@ describe('broken media', () => {
     assert.equal(await reasonOf(foreign), 'media_not_found');
   });
 
-  test('leaves no temporary file, whatever became of it', async () => {
+  test('leaves no temporary file, however its conversion ended', async () => {
     assert.deepEqual(await readdir(media.media.storage!.spoolDir), []);
     const rows = await media.parts.db.query<{ storage_key: string }>(
       'SELECT storage_key FROM media UNION SELECT storage_key FROM media_variants WHERE storage_key IS NOT NULL',

@@ -64,7 +64,7 @@ describe('a download', () => {
     }
   });
 
-  test('answers 416 beyond the end, and whole for what is no single range', async () => {
+  test('answers 416 beyond the end, and the whole file when the header is no single range', async () => {
     for (const range of [`bytes=${bytes.length}-`, 'bytes=-0']) {
       const response = await get({ range });
       assert.equal(response.status, 416, range);
@@ -78,7 +78,7 @@ describe('a download', () => {
     }
   });
 
-  test('is not repeated for who has it, and a range of something else is not mixed in', async () => {
+  test('is not repeated for a client that has the file, and no range of another file is mixed in', async () => {
     const tag = (await get({}, 'HEAD')).headers.get('etag')!;
     const again = await get({ 'if-none-match': tag });
     assert.equal(again.status, 304);
@@ -88,14 +88,14 @@ describe('a download', () => {
     assert.equal((await get({ range: 'bytes=0-3', 'if-range': '"other"' })).status, 200);
   });
 
-  test('by HEAD has the headers of GET and no body', async () => {
+  test('with HEAD has the headers of GET and no body', async () => {
     const response = await get({}, 'HEAD');
     assert.equal(response.status, 200);
     assert.equal(response.headers.get('content-length'), String(bytes.length));
     assert.equal((await bodyOf(response)).length, 0);
   });
 
-  test('of unknown, foreign, expired or lost media answers 404', async () => {
+  test('answers 404 for unknown, foreign, expired or lost media', async () => {
     const other = await seedCompany(media.parts.db);
     const instance = await seedInstance(media.parts.db, other.companyId);
     const theirs = await media.upload(pdf(), { path: `/v1/instances/${instance}/media`, key: other.apiKey });
@@ -122,7 +122,7 @@ describe('a download', () => {
     }
   });
 
-  test('that its client leaves frees what it held open', async () => {
+  test('that its client aborts frees the file that it held open', async () => {
     const big = (await media.upload(Buffer.concat([bytes, Buffer.alloc(20_000_000, 1)]))).body.media_id;
     for (let i = 0; i < 20; i += 1) {
       const leaving = new AbortController();
@@ -178,7 +178,7 @@ describe('the info of media', () => {
     assert.equal('expires_at' in forGood.body, false);
   });
 
-  test('of unknown media answers 404', async () => {
+  test('answers 404 for unknown media', async () => {
     const answer = await media.call('GET', `${media.base}/media/${randomUUID()}/info`, {
       key: media.company.apiKey,
     });

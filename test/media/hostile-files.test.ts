@@ -86,7 +86,7 @@ describe('a file that names others', () => {
     });
   }
 
-  test('by a protocol is no name: the input is a file, whatever it is called', async () => {
+  test('is never opened by a protocol in its name: the input is a local file, whatever its name', async () => {
     for (const input of [
       url,
       'concat:/etc/passwd|/etc/passwd',
@@ -125,7 +125,7 @@ describe('ffmpeg', () => {
     assert.deepEqual([memory, cpu, core], [String(2 * 1024 * 1024), '100', '0']);
   });
 
-  test('is held to its memory: a film of 16,000 x 16,000 pixels fails and hurts nobody', async () => {
+  test('is limited in memory: a film of 16,000 x 16,000 pixels fails and slows nobody else down', async () => {
     const server = createServer((_request, response) => response.end('ok'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const film = await made(
@@ -157,7 +157,7 @@ describe('ffmpeg', () => {
     assertUnhurt(probed, 'a film that is a bomb');
   });
 
-  test('of another year is refused, and a missing one says what to install', async () => {
+  test('is refused when it is too old, and its absence is reported with what to install', async () => {
     assert.equal(isRecent('ffmpeg version 4.1\nlibavutil      56. 22.100 / 56. 22.100\n'), false);
     assert.equal(isRecent('ffmpeg version 5.0\nlibavutil      57. 17.100 / 57. 17.100\n'), false);
     assert.equal(isRecent('ffmpeg version 5.1.9\nlibavutil      57. 28.100 / 57. 28.100\n'), true);
@@ -181,7 +181,7 @@ describe('ffmpeg', () => {
     }
   });
 
-  test('comes from npm where the system has none that will do, and never before that', async () => {
+  test('comes from npm only where the system has none that is recent enough', async () => {
     const real = ffmpeg.path;
     const place = path.join(dir, 'with npm');
     const from = path.join(place, 'module.js');
@@ -268,7 +268,7 @@ const BOMBS: Record<string, () => Promise<Buffer>> = {
 
 describe('a picture that is a bomb', () => {
   for (const [what, make] of Object.entries(BOMBS)) {
-    test(`is told by its head and never unpacked: ${what}`, async () => {
+    test(`is recognized by its header and never unpacked: ${what}`, async () => {
       const server = createServer((_request, response) => response.end('ok'));
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
       const file = await fileOf(await make());
@@ -283,7 +283,7 @@ describe('a picture that is a bomb', () => {
     });
   }
 
-  test('is none at 30 megapixels', async () => {
+  test('is a normal picture at 30 megapixels', async () => {
     const look = await inspectImage(await fileOf(emptyPng(6_000, 5_000)));
     assert.deepEqual([look.widthPx, look.heightPx], [6_000, 5_000]);
   });

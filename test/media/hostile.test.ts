@@ -92,7 +92,7 @@ function sendFile(bytes: Buffer) {
 
 describe('a server with bad manners', () => {
   for (const path of Object.keys(manners)) {
-    test(`costs nobody more than the time of one fetch: ${path}`, async () => {
+    test(`delays nobody longer than one fetch: ${path}`, async () => {
       const [before, requestsBefore] = [performance.now(), requests];
       const answer = await sendImage({ media_url: filesUrl + path });
       assert.deepEqual([answer.status, answer.body.error_code], [502, 'MEDIA_FETCH_FAILED'], answer.text);
@@ -104,7 +104,7 @@ describe('a server with bad manners', () => {
 });
 
 describe('media of a hostile sender', () => {
-  test('of 0 bytes is refused in every form', async () => {
+  test('is refused in every form when it has 0 bytes', async () => {
     const form = await sendFile(Buffer.alloc(0));
     assert.deepEqual([form.status, form.body.message], [400, 'the media is empty']);
     const empty = await sendImage({ media_base64: '' });
@@ -114,7 +114,7 @@ describe('media of a hostile sender', () => {
     await spoolIsEmpty();
   });
 
-  test('of 64 MB passes and of one byte more does not, in every form', async () => {
+  test('passes in every form with 64 MB, and not with one byte more', async () => {
     for (const [sizeBytes, expected] of [
       [MEDIA_MAX_BYTES, 202],
       [MEDIA_MAX_BYTES + 1, 413],
@@ -132,7 +132,7 @@ describe('media of a hostile sender', () => {
     await spoolIsEmpty();
   });
 
-  test('that says it is something else is taken for what it is', async () => {
+  test('is treated by its content, whatever type it declares', async () => {
     const script = Buffer.from('<html><script>alert(1)</script></html>');
     for (const disguised of [
       script,
@@ -216,7 +216,7 @@ describe('media of a hostile sender', () => {
     await waitFor(() => media.media.budget.used() === 0);
   });
 
-  test('in forms of every wrong make is refused and leaves nothing', async () => {
+  test('in malformed forms of every kind is refused and leaves nothing', async () => {
     const part = (name: string, body: string, more = '') =>
       `--b\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${body}\r\n`;
     const file = part('file', '\x89PNG', '; filename="a.png"');
@@ -239,7 +239,7 @@ describe('media of a hostile sender', () => {
     }
   });
 
-  test('has queued nothing but what was whole, and holds no memory', async () => {
+  test('has queued nothing that was not whole, and holds no memory', async () => {
     const queued = await media.parts.db.query('SELECT 1 FROM outbox');
     assert.equal(queued.rowCount, 2);
     assert.equal(media.media.budget.used(), 0);
@@ -252,7 +252,7 @@ describe('media of a hostile sender', () => {
 });
 
 describe('too much at once', () => {
-  test('answers 503 with Retry-After, and what was told to come again passes then', async () => {
+  test('answers 503 with Retry-After, and the repeated requests pass', async () => {
     const small = await startMediaServer({ MEDIA_MEMORY_MB: '3' });
     try {
       const bytes = bigJpeg(20_000_000);

@@ -76,7 +76,7 @@ function summariesOf(all: readonly Seeded[], prefix = '') {
     .sort((a, b) => b.last_media_at.localeCompare(a.last_media_at));
 }
 
-test('every page, filter and total agree with a plain reading of what is there', async () => {
+test('every page, filter and total agrees with a plain reading of the rows', async () => {
   const company = await seedCompany(media.parts.db);
   const instanceId = await seedInstance(media.parts.db, company.companyId);
   const all = await seed(company.companyId, instanceId, 230);
@@ -170,7 +170,7 @@ test('an upload counts for the first chat that it is sent to', async () => {
   assert.equal((await list(instanceId, company.apiKey, {})).total, all.length);
 });
 
-test('conversations are without what has expired, though it is still to be removed', async () => {
+test('conversations leave out expired media that is not removed yet', async () => {
   const company = await seedCompany(media.parts.db);
   const instanceId = await seedInstance(media.parts.db, company.companyId);
   const all = await seed(company.companyId, instanceId, 60);
@@ -252,7 +252,7 @@ test('a company sees its own media only, and a purge leaves nothing of it but tr
   assert.ok(trash.rowCount! >= 20);
 });
 
-test('what has expired is neither listed nor counted, before and after it is removed', async () => {
+test('expired media is neither listed nor counted, before and after its removal', async () => {
   const company = await seedCompany(media.parts.db);
   const instanceId = await seedInstance(media.parts.db, company.companyId);
   const all = await seed(company.companyId, instanceId, 30);

@@ -95,7 +95,7 @@ describe('POST /media 403 PLAN_LIMIT_REACHED', () => {
     refused(await upload(await jpeg()));
   });
 
-  test('of as many uploads at the same time as there may be, just those that fit are stored', async () => {
+  test('just the fitting uploads are stored when as many as possible come at the same time', async () => {
     const answers = await Promise.all(
       Array.from({ length: 24 }, (_, i) => patient(() => (i % 2 ? upload : send)(bigJpeg(MB + i)))),
     );
@@ -114,7 +114,7 @@ describe('POST /media 403 PLAN_LIMIT_REACHED', () => {
     assert.equal(await used(), 3 * MB);
   });
 
-  test('one company has nothing of the room of another', async () => {
+  test('one company takes no room from another', async () => {
     const other = await seedCompany(media.parts.db);
     assert.equal((await upload(bigJpeg(4 * MB))).status, 201);
     const theirs = await seedInstance(media.parts.db, other.companyId);
@@ -186,7 +186,7 @@ describe('media that arrives', () => {
     );
   };
 
-  test('is not kept above it, and kept again when there is room', async () => {
+  test('is not kept without room, and is kept again when there is room', async () => {
     await inbound(bigJpeg(3 * MB), 'first');
     await assert.rejects(inbound(bigJpeg(2 * MB)), { code: 'PLAN_LIMIT_REACHED' });
     // A message that the network repeats takes no room.
@@ -197,8 +197,8 @@ describe('media that arrives', () => {
   });
 });
 
-describe('what is made of stored media', () => {
-  test('counts like any, and above it the send fails with a reason', async () => {
+describe('a file that is converted from stored media', () => {
+  test('counts like any other, and without room for it the send fails with a reason', async () => {
     const { preparer } = await openWorkerMedia({
       config: media.config,
       media: media.media,

@@ -54,7 +54,7 @@ async function keysOf(mediaId: string): Promise<string[]> {
 }
 
 describe('media past its 7 days', () => {
-  test('is gone for users at that moment, and its bytes with the next round; base64 stays', async () => {
+  test('disappears for users at that moment, and its bytes with the next round; base64 stays', async () => {
     const worker = await openWorkerMedia({ config: media.config, media: media.media, log: media.parts.log });
     const uploaded = await upload(wav(1));
     const kept = (await media.media.sources.fromBase64(scope, (await png()).toString('base64'), 'image'))
@@ -115,7 +115,7 @@ describe('media past its 7 days', () => {
     assert.equal((await keysOf(scheduled)).length, 0);
   });
 
-  test('goes in any number, and one storage fault only delays it', async () => {
+  test('is removed in any number, and one storage fault only delays it', async () => {
     await media.parts.db.query(
       `INSERT INTO media (id, company_id, instance_id, source, mime_type, file_name, size_bytes, sha256, storage_key,
                           created_at, expires_at)
@@ -139,8 +139,8 @@ describe('media past its 7 days', () => {
   });
 });
 
-describe('what nobody owns any more', () => {
-  test('goes: media of a deleted instance, writes that were cut off, spooled files of dead processes', async () => {
+describe('media that nobody owns any more', () => {
+  test('is removed: media of a deleted instance, writes that were cut off, spooled files of dead processes', async () => {
     const uploaded = await upload(await png());
     const [key] = await keysOf(uploaded);
     await media.parts.db.query('DELETE FROM instances WHERE id = $1', [scope.instanceId]);
@@ -169,7 +169,7 @@ describe('what nobody owns any more', () => {
     assert.ok(!left.includes('.spool/abandoned'));
   });
 
-  test('a failed write leaves no row, and its object goes', async () => {
+  test('leaves no row after a failed write, and its object is removed', async () => {
     const storage = media.media.storage!;
     const failing = createInboundStore(
       {
@@ -202,7 +202,7 @@ describe('received media', () => {
   const store = () =>
     createInboundStore({ ...media.media, storage: media.media.storage! }, { silenceMs: 5_000 });
 
-  test('that the storage stores after it failed leaves it within a day', async () => {
+  test('is removed within a day when the storage keeps it after a failed write', async () => {
     const storage = media.media.storage!;
     const late = Promise.withResolvers<string>();
     const slow = createInboundStore(
@@ -227,7 +227,7 @@ describe('received media', () => {
     await assert.rejects(storage.open(key), { name: 'StorageMissing' });
   });
 
-  test('is whole when the answer of the database was lost and the message comes again', async () => {
+  test('is complete when the answer of the database was lost and the message comes again', async () => {
     const { db } = media.parts;
     const query = (async (...args: Parameters<typeof db.query>) => {
       const answer = await db.query(...args);
@@ -246,7 +246,7 @@ describe('received media', () => {
     assert.deepEqual(await buffer(await media.media.storage!.open(key!)), bytes);
   });
 
-  test('is stored once for a message, however often and at the same time it comes', async () => {
+  test('is stored once for a message, however often and simultaneously it comes', async () => {
     const bytes = await jpeg({ width: 90 });
     const stored = await Promise.all(
       Array.from({ length: 10 }, () => store().store(scope, inbound('3EB0AA', bytes))),
@@ -272,7 +272,7 @@ describe('received media', () => {
     assert.equal(list.body.data[0].media_count, 1);
   });
 
-  test('is what its content is, and says whether a sticker moves', async () => {
+  test('gets its type from its content, and says whether a sticker moves', async () => {
     const sticker = await store().store(scope, inbound('s', await animatedWebp()));
     assert.deepEqual([sticker.mimeType, sticker.animated], ['image/webp', true]);
     const contract = await store().store(
@@ -282,7 +282,7 @@ describe('received media', () => {
     assert.equal(contract.mimeType, 'text/csv');
   });
 
-  test('that can never be stored says so, and what broke on the way is tried again', async () => {
+  test('says so when it can never be stored, and is tried again after a failure on the way', async () => {
     for (const [bytes, reason] of [
       [Buffer.alloc(0), 'media_empty'],
       [bigJpeg(64 * 1024 * 1024 + 1), 'media_too_large'],

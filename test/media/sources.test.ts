@@ -67,7 +67,7 @@ async function queued(messageId: string): Promise<Queued> {
 }
 
 describe('the four forms of a media source', () => {
-  test('each queue the same stored media by its id, for every route', async () => {
+  test('all queue the same stored media by its id, for every route', async () => {
     for (const [nth, { route, status, bytes, mime }] of samples.entries()) {
       const to = () => (status ? {} : { to: newChat() });
       served.set(`/sample-${nth}`, bytes);
@@ -144,7 +144,7 @@ describe('the four forms of a media source', () => {
     assert.deepEqual(asked, []);
   });
 
-  test('of the wrong kind are told apart by the way they came', async () => {
+  test('with media of the wrong kind answer an error of their own for each way', async () => {
     const text = Buffer.from('%PDF-1.4 not a picture');
     served.set('/wrong', text);
     const byUrl = await send('image', { to: newChat(), media_url: `${filesUrl}/wrong` });
@@ -164,7 +164,7 @@ describe('the four forms of a media source', () => {
     assert.deepEqual([unknown.status, unknown.body.error_code], [404, 'NOT_FOUND']);
   });
 
-  test('by URL fail with 502 for whatever the address answers, and nothing is queued', async () => {
+  test('with a URL answer 502 whatever the fetch fails with, and queue nothing', async () => {
     const before = await media.parts.db.query('SELECT 1 FROM outbox');
     for (const url of [
       `${filesUrl}/nothing`,

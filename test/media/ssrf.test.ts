@@ -137,7 +137,7 @@ const FORBIDDEN = [
   ...['[100::1]', '[3fff::1]', '[5f00::1]', '[::ffff:169.254.169.254]', '[fe80::1%25eth0]'],
 ];
 
-test('the canary hears whoever reaches it', async () => {
+test('the canary server notices every connection', async () => {
   const unguarded = createOutbound({ allowPrivate: true });
   for (const host of ['127.0.0.1', '[::1]']) {
     const { body } = await fetchMedia(
@@ -153,7 +153,7 @@ test('the canary hears whoever reaches it', async () => {
 });
 
 describe('an address inside', () => {
-  test('is refused in every one of its spellings, and nobody there hears of it', async () => {
+  test('is refused in each of its spellings, and receives no connection', async () => {
     assert.ok(FORBIDDEN.length >= 60);
     for (const host of FORBIDDEN) {
       for (const url of [`http://${host}:${port}/a.pdf`, `https://user:pw@${host}:${port}/`]) {
@@ -164,7 +164,7 @@ describe('an address inside', () => {
     assert.equal(reached, 0);
   });
 
-  test('is refused by other schemes too', async () => {
+  test('is refused under other schemes too', async () => {
     for (const url of [
       'file:///etc/passwd',
       'ftp://127.0.0.1/a',
@@ -268,7 +268,7 @@ describe('a name', () => {
     assert.equal(reached, 0);
   });
 
-  test('of the networks’ own servers is refused before it is looked up', async () => {
+  test('is refused before its look-up when it is one of the networks’ own servers', async () => {
     let lookups = 0;
     const counting: Resolver = async () => {
       lookups += 1;

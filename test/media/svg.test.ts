@@ -23,7 +23,7 @@ describe('SVG is known by how it begins', () => {
     test(JSON.stringify(head.slice(0, 60)), () => assert.equal(isSvgText(head), true));
 });
 
-describe('what only looks like it is none', () => {
+describe('a text that only resembles SVG is not taken for it', () => {
   for (const head of [
     '',
     'svg',
@@ -42,7 +42,7 @@ describe('what only looks like it is none', () => {
     test(JSON.stringify(head.slice(0, 60)), () => assert.equal(isSvgText(head), false));
 });
 
-test('a megabyte of what it passes over takes a moment', () => {
+test('a megabyte of skipped text takes a moment', () => {
   for (const piece of [
     '<!---->',
     '<!--',

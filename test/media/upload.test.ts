@@ -58,7 +58,7 @@ describe('an uploaded file', () => {
     assert.equal(found.rows[0]!.source, 'uploads');
   });
 
-  test('is what its content is, whatever its name and declared type say', async () => {
+  test('gets its type from its content, whatever its name and declared type say', async () => {
     const samples: [Buffer, string, string, string][] = [
       [await png(), 'song.mp3', 'audio/mpeg', 'image/png'],
       [await webp(), 'x.txt', 'text/plain', 'image/webp'],
@@ -79,7 +79,7 @@ describe('an uploaded file', () => {
     }
   });
 
-  test('takes what a document takes: tables, texts, data and what nobody knows', async () => {
+  test('may be anything that a document may be: tables, texts, data and unknown types', async () => {
     const taken: [string, string, string][] = [
       ['a,b\n1,2\n', 'text/csv', 'text/csv'],
       ['just text', 'image/png', 'text/plain'],
@@ -93,7 +93,7 @@ describe('an uploaded file', () => {
     }
   });
 
-  test('of another kind is refused and leaves nothing', async () => {
+  test('is refused and leaves nothing when it is of another kind', async () => {
     const before = await media.files();
     const refused: [Buffer, string, RegExp][] = [
       [Buffer.from('<!doctype html><script>alert(1)</script>'), 'image/jpeg', /text\/html; allowed/],
@@ -125,7 +125,7 @@ describe('an uploaded file', () => {
     assert.deepEqual(await media.files(), before);
   });
 
-  test('of no bytes, or no file at all, is a missing file', async () => {
+  test('counts as missing when it is empty or absent', async () => {
     const empty = await media.upload(Buffer.alloc(0), { name: 'a.jpg' });
     assert.equal(empty.body.message, 'file required');
     const form = new FormData();
@@ -139,7 +139,7 @@ describe('an uploaded file', () => {
     assert.equal(((await response.json()) as { message: string }).message, 'file required');
   });
 
-  test('of a broken form is refused with the words of MED-10', async () => {
+  test('is refused with the words of MED-10 when its form is broken', async () => {
     for (const [type, raw] of [
       ['multipart/form-data', 'x'],
       [
@@ -163,7 +163,7 @@ describe('an uploaded file', () => {
     );
   });
 
-  test('keeps a name from every script, without its path', async () => {
+  test('keeps a name in any script, without its path', async () => {
     const names: [string, string][] = [
       ['../../etc/passwd', 'passwd'],
       ['C:\\photos\\gato.png', 'gato.png'],
@@ -215,7 +215,7 @@ describe('an address to fetch', () => {
 });
 
 describe('the instance', () => {
-  test('of somebody else, or none, is not found, and nothing is fetched for it', async () => {
+  test('is not found when it belongs to somebody else or does not exist, and nothing is fetched for it', async () => {
     const other = await seedCompany(media.parts.db);
     const foreign = await seedInstance(media.parts.db, other.companyId);
     const before = asked;

@@ -58,7 +58,7 @@ const REFRESHED: ReadonlySet<string> = new Set(['groups.list', 'groups.get', 'li
 /** What no route asks for: the worker does, where a setting says so. */
 const WORKERS_OWN: ReadonlySet<string> = new Set(['reject_call']);
 
-describe('what a network cannot do', () => {
+describe('the abilities that a network lacks', () => {
   let pipeline: Sending;
   let instance: TestInstance;
   let unpaired: TestInstance;
@@ -80,7 +80,7 @@ describe('what a network cannot do', () => {
     return ability === undefined ? [] : [{ name, route, ability }];
   });
 
-  test('every ability is some route’s', () => {
+  test('are each used by a route', () => {
     const used = new Set(routes.map(({ ability }) => ability));
     assert.deepEqual(
       ABILITIES.filter((ability) => !used.has(ability) && !WORKERS_OWN.has(ability)),
@@ -89,7 +89,7 @@ describe('what a network cannot do', () => {
   });
 
   for (const { name, route } of routes) {
-    test(`501 NOT_IMPLEMENTED, and nothing is queued: ${name}`, async () => {
+    test(`answer 501 NOT_IMPLEMENTED and queue nothing: ${name}`, async () => {
       const target = name === 'instances.pairingCode' ? unpaired : instance;
       const filled = route.path.replace('/v1/instances/:instanceId', '').replace(/:\w+/g, () => randomUUID());
       const path = REFRESHED.has(name) ? `${filled}?refresh=true` : filled;
@@ -103,7 +103,7 @@ describe('what a network cannot do', () => {
     });
   }
 
-  test('is told by the worker when it starts, and a driver that can everything lacks nothing', async () => {
+  test('are reported by the worker when it starts, and a driver with every ability reports none', async () => {
     await tellAbilities(pipeline.api.parts.db, { name: 'sandbox', lacks: [] });
     const sent = await pipeline.call(instance, 'POST', '/messages/text', {
       to: pipeline.newPhone(),

@@ -119,7 +119,7 @@ test('a key is forgotten after 72 hours and may be used for another message', as
   assert.equal(second.replayed, false);
 });
 
-test('of 20 parallel sends to one contact over two processes exactly 3 pass', async () => {
+test('exactly 3 of 20 parallel sends to one contact over two processes pass', async () => {
   const instanceId = await seedInstance(parts.db, company.companyId);
   const chat = newChat();
   const results = await Promise.allSettled(
@@ -232,7 +232,7 @@ test('a quoted UUID must be a message of this instance; it travels as a network 
   assert.equal((await countRows(elsewhere.instanceId)).messages, 0);
 });
 
-test('what the database refuses in one request costs the others of its batch nothing', async () => {
+test('a request that the database refuses does not fail the others of its batch', async () => {
   const instanceId = await seedInstance(parts.db, company.companyId);
   const poison = textTo(instanceId, newChat(), 'a \u0000 that no jsonb can hold');
   const results = await Promise.allSettled([

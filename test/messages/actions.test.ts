@@ -36,7 +36,7 @@ async function post(path: string, body: object) {
 }
 
 describe('pinning', () => {
-  test('an unpin ignores its duration, whatever that is; a pin refuses a wrong one', async () => {
+  test('refuses a wrong duration, but ignores any duration of an unpin', async () => {
     const phone = pipeline.newPhone();
     const id = await sent('/messages/text', phone, { text: 'unpin me' });
     for (const duration_seconds of [60, -1, 86_400, 1.5, 'a day', null, {}]) {
@@ -50,7 +50,7 @@ describe('pinning', () => {
     }
   });
 
-  test('pins for all and unpins, answered at once without an Idempotency-Key', async () => {
+  test('pins and unpins for everybody, and is answered at once without an Idempotency-Key', async () => {
     const phone = pipeline.newPhone();
     const id = await sent('/messages/text', phone, { text: 'pin me' });
     const pin = { chat_jid: phone, message_id: id, pin: true, duration_seconds: 604_800 };
@@ -78,7 +78,7 @@ describe('pinning', () => {
     assert.equal((await pipeline.shown(phone))[0].pinned, false);
   });
 
-  test('a received message is pinned by its network id with the default sender', async () => {
+  test('pins a received message by its network id with the default sender', async () => {
     const phone = pipeline.newPhone();
     const inbound = await pipeline.sandbox.post(`/phones/${phone}/messages`, {
       to: instance.phone,
@@ -92,7 +92,7 @@ describe('pinning', () => {
     assert.equal((await pipeline.shown(phone))[0].pinned, true);
   });
 
-  test('in a group takes an admin, and the sender', async () => {
+  test('in a group needs an admin and the sender', async () => {
     const member = pipeline.newPhone();
     const group = await pipeline.sandbox.post('/groups', {
       name: 'G',
@@ -115,7 +115,7 @@ describe('pinning', () => {
     assert.equal((await pipeline.shown(member, group.jid))[0].pinned, true);
   });
 
-  test('of what is unknown is 404, and of a wrong shape 400', async () => {
+  test('is 404 for an unknown message, and 400 for a wrong shape', async () => {
     const phone = pipeline.newPhone();
     await sent('/messages/text', phone, { text: 'x' });
     for (const message_id of [randomUUID(), '3EB0DEADBEEF']) {
@@ -165,7 +165,7 @@ describe('voting', () => {
     assert.deepEqual((await vote(['now', 'later', 'never'])).code, 'BAD_REQUEST');
   });
 
-  test('votes of phones arrive; in the poll of a phone we vote by its network id', async () => {
+  test('receives the votes of phones, and votes in the poll of a phone by its network id', async () => {
     const phone = pipeline.newPhone();
     const ours = await sent('/messages/poll', phone, poll);
     await pipeline.sandbox.post(`/phones/${phone}/messages`, {
@@ -206,7 +206,7 @@ describe('voting', () => {
 });
 
 describe('starring', () => {
-  test('changes this account alone and tells message.starred when it has synced', async () => {
+  test('changes this account alone, and causes message.starred when it has synced', async () => {
     const phone = pipeline.newPhone();
     const id = await sent('/messages/text', phone, { text: 'star' });
     for (const starred of [true, false]) {
@@ -243,7 +243,7 @@ describe('starring', () => {
   });
 });
 
-describe('actions that cannot be asked', () => {
+describe('actions that cannot be done', () => {
   const body = { chat_jid: '5511999990000', message_id: 'A1', starred: true };
 
   for (const [state, code] of [

@@ -6,7 +6,7 @@ import { type LoggedEvent, type Sending, startSending, type TestInstance } from 
 const CHATS = 3;
 const MESSAGES = 20;
 
-describe('what arrived while an instance was away', () => {
+describe('a message that arrived while an instance was away', () => {
   let sending: Sending;
   before(async () => {
     sending = await startSending();
@@ -32,7 +32,7 @@ describe('what arrived while an instance was away', () => {
     return rows;
   };
 
-  test('is delivered when it is back: once, in the order of each chat, with the time at which it was sent', async () => {
+  test('is received when the instance is back: once, in the order of its chat, with the time at which it was sent', async () => {
     const instance = await sending.connect();
     const phones = Array.from({ length: CHATS }, () => sending.newPhone());
     await ask(instance, 'disconnect');
@@ -77,7 +77,7 @@ describe('what arrived while an instance was away', () => {
     assert.equal((await received(instance)).length, CHATS * MESSAGES + 1);
   });
 
-  test('and so is what arrived while its connection was cut again and again', async () => {
+  test('is received in the same way when the connection was cut again and again', async () => {
     const instance = await sending.connect();
     const phone = sending.newPhone();
     for (let n = 0; n < 40; n++) {

@@ -27,7 +27,7 @@ function refusedAs(answer: { status: number; body: { error_code: string; message
 
 describe('editing', () => {
   for (const by of ['UUID', 'network id'] as const) {
-    test(`changes the words on the phone, marked as edited, and tells it (by ${by})`, async () => {
+    test(`changes the text on the phone, marks it as edited and causes an event (by ${by})`, async () => {
       const { id, hex, phone } = await sentText();
       const key = randomUUID();
       const path = `/messages/${by === 'UUID' ? id : hex}/edit`;
@@ -63,7 +63,7 @@ describe('editing', () => {
     }
   });
 
-  test('of a message that is unknown, received, deleted, forwarded, of another type or too old is refused', async () => {
+  test('is refused for a message that is unknown, received, deleted, forwarded, of another type or too old', async () => {
     const { id, phone } = await sentText();
     const edit = (ref: string) => pipeline.call(instance, 'PUT', `/messages/${ref}/edit`, { content: 'x' });
     assert.deepEqual(refusedAs(await edit(randomUUID())).slice(0, 2), [404, 'MESSAGE_NOT_FOUND']);
@@ -114,7 +114,7 @@ describe('editing', () => {
     assert.deepEqual(refusedAs(await edit(gone.id)), [400, 'BAD_REQUEST', 'cannot edit a deleted message']);
   });
 
-  test('that the network refuses ends as a failure of the edit, not of the message', async () => {
+  test('fails alone when the network refuses it: the message has not failed', async () => {
     const { id, phone } = await sentText();
     await pipeline.sandbox.post('/faults', {
       kind: 'refuse',
@@ -142,7 +142,7 @@ describe('editing', () => {
 });
 
 describe('deleting for everyone', () => {
-  test('takes the message off the phone and tells message.deleted with its family', async () => {
+  test('takes the message off the phone and causes message.deleted with its family', async () => {
     const { id, hex, phone } = await sentText();
     const answer = await pipeline.call(instance, 'DELETE', `/messages/${hex}`, { to: phone, message_id: id });
     assert.equal(answer.status, 202);
@@ -165,7 +165,7 @@ describe('deleting for everyone', () => {
     assert.deepEqual(read.body.content, {});
   });
 
-  test('of what is unknown, elsewhere or named twice differently is refused', async () => {
+  test('is refused for a message that is unknown, in another chat, or named in two different ways', async () => {
     const { id, phone } = await sentText();
     const other = await sentText();
     const remove = (ref: string, body: object) => pipeline.call(instance, 'DELETE', `/messages/${ref}`, body);
@@ -187,8 +187,8 @@ describe('deleting for everyone', () => {
   });
 });
 
-describe('what phones change', () => {
-  test('an edit and a delete of theirs change what we keep, and are told once', async () => {
+describe('a change by a phone', () => {
+  test('edits or deletes the stored message, and causes one event', async () => {
     const phone = pipeline.newPhone();
     const inbound = await pipeline.sandbox.post(`/phones/${phone}/messages`, {
       to: instance.phone,
@@ -225,7 +225,7 @@ describe('what phones change', () => {
     ]);
   });
 
-  test('is what they wrote themselves, whatever id they give to a message in another chat', async () => {
+  test('changes only messages of its author, whatever id a message in another chat has', async () => {
     const [member, other] = [pipeline.newPhone(), pipeline.newPhone()];
     const say = (phone: string, body: object) => pipeline.sandbox.post(`/phones/${phone}/messages`, body);
     const people = [member, other, instance.phone];

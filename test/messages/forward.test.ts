@@ -29,7 +29,7 @@ async function lastEvent(messageId: string, type: string) {
 }
 
 describe('forwarding', () => {
-  test('each forward of a received message, or of a forward of it, raises the forwarding score by one', async () => {
+  test('raises the forwarding score by one for a received message, and again for a forward of it', async () => {
     const source = await received('pass it on');
     const [second, third] = [pipeline.newPhone(), pipeline.newPhone()];
     const first = await pipeline.send(instance, '/messages/forward', {
@@ -54,7 +54,7 @@ describe('forwarding', () => {
     assert.equal((await pipeline.shown(third))[0].forwarding_score, 2);
   });
 
-  test('what the instance itself sent gives a clean copy', async () => {
+  test('makes a clean copy of a message that the instance itself sent', async () => {
     const [first, second] = [pipeline.newPhone(), pipeline.newPhone()];
     const source = await pipeline.send(instance, '/messages/text', { to: first, text: 'mine' });
     await lastEvent(source.message_id, 'message.read');
@@ -70,7 +70,7 @@ describe('forwarding', () => {
     assert.ok(!('is_forwarded' in shown));
   });
 
-  test('is 404 for what is not in the history, in another chat, or never left', async () => {
+  test('is 404 for a message that is not in the history, is in another chat, or never left', async () => {
     const source = await received('here');
     const forward = (body: object) =>
       pipeline.call(instance, 'POST', '/messages/forward', { to: pipeline.newPhone(), ...body });
@@ -89,7 +89,7 @@ describe('forwarding', () => {
     }
   });
 
-  test('of a source that was deleted for everyone is 422, and nothing is queued', async () => {
+  test('is 422 and queues nothing when its source was deleted for everyone', async () => {
     const source = await received('gone');
     await pipeline.sandbox.post(`/phones/${source.phone}/messages`, {
       to: instance.phone,
@@ -130,7 +130,7 @@ describe('forwarding', () => {
     });
   }
 
-  test('of a source deleted after the 202 fails with forward_source_deleted', async () => {
+  test('fails with forward_source_deleted when its source is deleted after the 202', async () => {
     const source = await received('soon gone');
     // The delete reaches the network; the instance is not told before it forwards.
     await pipeline.sandbox.post('/faults', { kind: 'offline', instance: instance.id });

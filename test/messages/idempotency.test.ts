@@ -139,7 +139,7 @@ describe('an Idempotency-Key', () => {
     assert.notEqual(text.body.message_id, poll.body.message_id);
   });
 
-  test('the window of an edit opens when the message is sent, however long it waits for that', async () => {
+  test('leaves an edit its window from the moment when the message is sent, however long that waits', async () => {
     const { body } = await call('POST', '/messages/text', { to: TO, text: randomUUID() }, randomUUID());
     const id = body.message_id;
     await api.parts.db.query(`UPDATE messages SET created_at = now() - interval '1 hour' WHERE id = $1`, [
@@ -205,7 +205,7 @@ describe('passive mode and the guard', () => {
     instanceId = original;
   });
 
-  test('of 50 concurrent sends of mixed types at a limit of 3 exactly 3 pass', async () => {
+  test('exactly 3 of 50 concurrent sends of mixed types pass at a limit of 3', async () => {
     const original = instanceId;
     instanceId = await withSettings({});
     const answers = await Promise.all(

@@ -32,9 +32,9 @@ const FAMILIES: [string, object, object, object?][] = [
   ['unknown', { something: 'new' }, { something: 'new' }],
 ];
 
-describe('what phones send', () => {
+describe('a message of a phone', () => {
   for (const [type, body, content, more = {}] of FAMILIES) {
-    test(`${type} is message.received and ${type}.received, each once and as documented`, async () => {
+    test(`causes message.received and ${type}.received for a ${type}, each once and as documented`, async () => {
       const phone = pipeline.newPhone();
       await pipeline.sandbox.post('/phones', { phone, name: 'Ana' });
       await pipeline.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, type, ...body });
@@ -61,7 +61,7 @@ describe('what phones send', () => {
     });
   }
 
-  test('a forwarded message says so, and a plain one does not', async () => {
+  test('says that it was forwarded, and a plain one does not', async () => {
     const phone = pipeline.newPhone();
     for (const forwarding_score of [0, 4]) {
       await pipeline.sandbox.post(`/phones/${phone}/messages`, {
@@ -77,7 +77,7 @@ describe('what phones send', () => {
     assert.ok(!('is_forwarded' in (await of('score 0')).data));
   });
 
-  test('messages of one id in two chats are both told, with their own media, once, and each is changed by its author', async () => {
+  test('may have the id of one in another chat: both are received once with their own media, and only their author changes each', async () => {
     const phones = [pipeline.newPhone(), pipeline.newPhone()];
     const id = `TAKEN${phones[0]}`;
     await pipeline.sandbox.post('/faults', { kind: 'repeat_events', instance: instance.id });
@@ -106,7 +106,7 @@ describe('what phones send', () => {
     }
   });
 
-  test('a blocked phone reaches nobody', async () => {
+  test('reaches nobody when the phone is blocked', async () => {
     const phone = pipeline.newPhone();
     await pipeline.sandbox.post(`/phones/${instance.phone}/block`, { phone });
     await pipeline.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, text: 'unheard' });

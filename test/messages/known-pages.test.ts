@@ -100,14 +100,14 @@ const SENDS: Record<string, { path: string; body: Record<string, unknown> }> = {
   },
 };
 
-describe('what the queue is told of a send that it need not read', () => {
+describe('a page that the queue gets from the acceptor and need not read', () => {
   for (const [name, { path, body }] of Object.entries(SENDS))
-    test(`is what it would read: ${name}`, async () => {
+    test(`equals the page that it would read: ${name}`, async () => {
       await post(path, { to: PHONE, ...body });
       await assertAsRead(instanceId, 1);
     });
 
-  test('is what it would read: media, and a forward of it', async () => {
+  test('equals the page that it would read: media, and a forward of it', async () => {
     const picture = await jpeg({ width: 40 });
     const media_base64 = `data:image/jpeg;base64,${picture.toString('base64')}`;
     const image = await post('/messages/image', { to: PHONE, caption: UGLY, media_base64 });
@@ -124,7 +124,7 @@ describe('what the queue is told of a send that it need not read', () => {
     assert.deepEqual(tasks, await loader.push({ instanceId, afterSeq }));
   });
 
-  test('is what it would read: a quoted reply, by UUID and by network id, and a reaction', async () => {
+  test('equals the page that it would read: a quoted reply, by UUID and by network id, and a reaction', async () => {
     const first = await post('/messages/text', { to: PHONE, text: 'quoted' });
     await assertAsRead(instanceId, 1);
     const hex = first.message_id.replaceAll('-', '').toUpperCase();
@@ -136,7 +136,7 @@ describe('what the queue is told of a send that it need not read', () => {
     await assertAsRead(instanceId, 1);
   });
 
-  test('is what it would read: a status', async () => {
+  test('equals the page that it would read: a status', async () => {
     await post('/messages/status/text', { text: 'story', background_color: '#112233' });
     await assertAsRead(instanceId, 1);
   });
@@ -150,7 +150,7 @@ describe('what the queue is told of a send that it need not read', () => {
     assert.equal(tasks[0]?.settings.humanize_enabled, true);
   });
 
-  test('is one page for each instance, in the order of acceptance, of what is accepted together', async () => {
+  test('holds all sends of one instance that are accepted together, in the order of acceptance', async () => {
     const other = await idleInstance();
     const acceptor = createAcceptor({ ...api.parts, queues });
     told = [];
@@ -173,7 +173,7 @@ describe('what the queue is told of a send that it need not read', () => {
     );
   });
 
-  test('grows old from before its accept waits for the locks: its settings may be read long before it is told', async () => {
+  test('is as old as the moment before its accept waited for the locks, because its settings may be read then', async () => {
     const acceptor = createAcceptor({ ...api.parts, queues });
     told = [];
     let sending: Promise<unknown> | null = null;
@@ -187,7 +187,7 @@ describe('what the queue is told of a send that it need not read', () => {
     assert.ok(pageOf(instanceId).knownAtMs < heldUntilMs);
   });
 
-  test('is what it would read of a scheduled send, under the id that was promised', async () => {
+  test('equals the page that it would read: a scheduled send, under the id that was promised', async () => {
     const acceptor = createAcceptor({ ...api.parts, queues });
     const messageId = newId();
     told = [];

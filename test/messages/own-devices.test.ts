@@ -51,7 +51,7 @@ async function status(messageId: string, wanted: string) {
 }
 
 describe("messages that the account's user types on the phone", () => {
-  test('are outbound messages of the device, told as message.sent with their content and without a key', async () => {
+  test('are outbound messages of the device, and cause message.sent with their content and without a key', async () => {
     const friend = pipeline.newPhone();
     const id = await type(friend, { text: 'On my way' });
     const { message, sent } = await told(id);
@@ -94,7 +94,7 @@ describe("messages that the account's user types on the phone", () => {
     );
   });
 
-  test('a send of the API says that it is one, and what is received names no source', async () => {
+  test('differ in their source from sends of the API, and received messages have none', async () => {
     const friend = pipeline.newPhone();
     const { message_id } = await pipeline.send(instance, '/messages/text', { to: friend, text: 'ours' });
     const ours = await pipeline.call(instance, 'GET', `/message/${message_id}`);
@@ -108,7 +108,7 @@ describe("messages that the account's user types on the phone", () => {
     assert.deepEqual([theirs.body.source, theirs.body.is_from_me], [null, false]);
   });
 
-  test('with media are fetched and stored as what is received is, and their receipts wait for them', async () => {
+  test('with media are fetched and stored like received media, and their receipts wait for them', async () => {
     const friend = pipeline.newPhone();
     await pipeline.sandbox.post('/phones', { phone: friend, auto_read: true, read_delay_ms: 0 });
     const media = { media_base64: (await png()).toString('base64'), mime_type: 'image/png' };
@@ -121,7 +121,7 @@ describe("messages that the account's user types on the phone", () => {
     await status(message.message_id, 'read');
   });
 
-  test('every family arrives as it is', async () => {
+  test('arrive unchanged in every family', async () => {
     const friend = pipeline.newPhone();
     const families: [string, object][] = [
       ['location', { latitude: 1.5, longitude: 2.5, name: 'Here' }],
@@ -136,7 +136,7 @@ describe("messages that the account's user types on the phone", () => {
     }
   });
 
-  test('in a group stand in the chat of the group, with the receipts of its members', async () => {
+  test('in a group belong to the chat of the group, with the receipts of its members', async () => {
     const friend = pipeline.newPhone();
     const group = await pipeline.sandbox.post('/groups', {
       name: 'Team',
@@ -213,7 +213,7 @@ describe("messages that the account's user types on the phone", () => {
     await pipeline.event(instance, 'message.deleted', (data) => data.message_ids[0] === ref);
   });
 
-  test('count for no guard and no usage', async () => {
+  test('count neither for the guard nor for usage', async () => {
     const guarded = await pipeline.connect({ anti_spam_guard_enabled: true });
     const friend = pipeline.newPhone();
     for (let nth = 0; nth < 12; nth += 1)
@@ -227,7 +227,7 @@ describe("messages that the account's user types on the phone", () => {
     await pipeline.send(guarded, '/messages/text', { to: friend, text: 'The same' });
   });
 
-  test('say that the chat was read up to them, as the phone shows it', async () => {
+  test('mark the chat as read up to them, as the phone shows it', async () => {
     const friend = pipeline.newPhone();
     const write = (text: string) =>
       pipeline.sandbox.post(`/phones/${friend}/messages`, { to: instance.phone, text });
@@ -244,13 +244,13 @@ describe("messages that the account's user types on the phone", () => {
     assert.equal((await chat()).unread_count, 1);
   });
 
-  test('to oneself is one message', async () => {
+  test('to oneself are one message each', async () => {
     const id = await type(instance.phone, { text: 'Note to self' });
     const { message } = await told(id);
     assert.equal(message.chat_jid, instance.jid);
   });
 
-  test('are told once, however often the network repeats them', async () => {
+  test('cause one event, however often the network repeats them', async () => {
     const friend = pipeline.newPhone();
     await pipeline.sandbox.post('/faults', { kind: 'repeat_events', instance: instance.id });
     const { message } = await told(await type(friend, { text: 'Once' }));
@@ -289,8 +289,8 @@ describe("messages that the account's user types on the phone", () => {
   });
 });
 
-describe('what comes back of a send of the API', () => {
-  test('is that send, whether it is sent by then or waits', async () => {
+describe('the echo of a send of the API', () => {
+  test('is matched with that send, whether that is sent by then or still waits', async () => {
     const friend = pipeline.newPhone();
     const body = { to: friend, text: 'Sent here' };
     const { message_id } = await pipeline.send(instance, '/messages/text', body);
@@ -354,7 +354,7 @@ describe('statuses that are posted on the phone', () => {
     assert.equal(gone.status, 404);
   });
 
-  test('an answer to a status of somebody else is told as one', async () => {
+  test('cause an event of an answer when they answer a status of somebody else', async () => {
     const friend = pipeline.newPhone();
     await pipeline.sandbox.post(`/phones/${instance.phone}/contacts`, { add: [friend], mutual: true });
     const posted = await pipeline.sandbox.post(`/phones/${friend}/messages`, { to: 'status', text: 'News' });

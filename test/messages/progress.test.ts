@@ -31,7 +31,7 @@ test('proof that a message of unknown outcome was sent takes its failure back', 
   assert.deepEqual(stepsBetween('delivered', 'failed', null, true), []);
 });
 
-test('whatever arrives, however often and in whatever order, no step is told twice and none goes back', () => {
+test('no step causes a second event and none goes back, whatever arrives, however often and in any order', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 20 }), (arrivals) => {
       let status: MessageStatus = 'queued';

@@ -46,7 +46,7 @@ async function shownInTheEnd(busy: {
 const list = (instance: TestInstance, query = '') => pipeline.call(instance, 'GET', `/queue${query}`);
 
 describe('the queue', () => {
-  test('lists and counts what waits, in the order of sending', async () => {
+  test('lists and counts the waiting tasks, in the order of sending', async () => {
     const busy = await busyInstance(3);
     const { instance, phone, texts } = busy;
     const page = await list(instance, '?limit=2&page=2');
@@ -82,7 +82,7 @@ describe('the queue', () => {
     assert.deepEqual(await shownInTheEnd(busy), ['text 0', 'text 2']);
   });
 
-  test('goes on at once when the text is cancelled that is being typed', async () => {
+  test('continues at once when the text that is being typed is cancelled', async () => {
     const instance = await pipeline.connect({ humanize_enabled: true });
     const phone = pipeline.newPhone();
     await pipeline.sandbox.post('/phones', { phone });
@@ -108,7 +108,7 @@ describe('the queue', () => {
     );
   });
 
-  test('does not cancel what is being sent: 409', async () => {
+  test('does not cancel a task that is being sent: 409', async () => {
     const { instance, texts, release } = await busyInstance(0);
     const answer = await pipeline.call(instance, 'DELETE', `/queue/${texts[0].task_id}`);
     assert.deepEqual([answer.status, answer.body.error_code], [409, 'CONFLICT']);
@@ -117,7 +117,7 @@ describe('the queue', () => {
     release();
   });
 
-  test('is emptied at once; only what was being sent goes out', async () => {
+  test('is emptied at once; only the task that was being sent goes out', async () => {
     const busy = await busyInstance(5);
     const { instance, phone, texts } = busy;
     const answer = await pipeline.call(instance, 'DELETE', '/queue');
@@ -132,7 +132,7 @@ describe('the queue', () => {
     }
   });
 
-  test('of an instance that is not connected can be emptied, and nothing goes out later', async () => {
+  test('can be emptied while its instance is not connected, and nothing is sent later', async () => {
     const instance = await pipeline.connect();
     const phone = pipeline.newPhone();
     await pipeline.sandbox.post('/faults', { kind: 'offline', instance: instance.id });
@@ -155,7 +155,7 @@ describe('the queue', () => {
     );
   });
 
-  test('a waiting edit is cancelled by its own task id and leaves the message alone', async () => {
+  test('cancels a waiting edit by its own task id and leaves the message alone', async () => {
     const busy = await busyInstance(0);
     const { instance, texts } = busy;
     const edit = await pipeline.call(instance, 'PUT', `/messages/${texts[0].message_id}/edit`, {

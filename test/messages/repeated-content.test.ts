@@ -67,7 +67,7 @@ test('the same content to the same chat is refused for 24 hours and says when it
   await send(textTo(instanceId, chat, 'hello'));
 });
 
-test('what never reached anybody may be sent again, and counts from then on', async () => {
+test('content that never reached anybody may be sent again, and counts from then on', async () => {
   const instanceId = await seedInstance(parts.db, company.companyId);
   const chat = newChat();
   const fail = ({ messageId }: { messageId: string }, reason: string) =>
@@ -88,7 +88,7 @@ test('what never reached anybody may be sent again, and counts from then on', as
   }
 });
 
-test('what was forced through while the first waited counts when that one is cancelled', async () => {
+test('a send that was forced through while the first one waited counts when the first one is cancelled', async () => {
   const instanceId = await seedInstance(parts.db, company.companyId);
   const chat = newChat();
   const end = ({ messageId }: { messageId: string }, status: string, reason: string | null) =>
@@ -110,7 +110,7 @@ test('what was forced through while the first waited counts when that one is can
   await send(hello());
 });
 
-test('of what is forced through again and again while all of it waits, a few count', async () => {
+test('only a few of many forced sends count while all of them wait', async () => {
   const instanceId = await seedInstance(parts.db, company.companyId);
   const chat = newChat();
   const repeat = () => send({ ...textTo(instanceId, chat, 'hello'), force: true });

@@ -65,7 +65,7 @@ function receipt(messageId: string, to: Step, member: number, onUnknown = assert
   return { messageId, named, lease, to, at, by: `55119888${10_000 + member}@s.whatsapp.net` };
 }
 
-test('what 500 members of a group tell of one message takes one transaction for each step', async () => {
+test('the receipts of 250 members of a group for one message take one transaction for each step', async () => {
   const messageId = await seedMessage();
   const { recorder, transactions } = countedRecorder();
   await recorder.push({ messageId, lease, to: 'sent', at });
@@ -82,7 +82,7 @@ test('what 500 members of a group tell of one message takes one transaction for 
   });
 });
 
-test('what two tell at the same time takes one transaction when the first proves the second', async () => {
+test('two simultaneous steps take one transaction when the first one proves the second', async () => {
   const messageId = await seedMessage();
   const { recorder, transactions } = countedRecorder();
   const first = recorder.push(receipt(messageId, 'delivered', 0));
@@ -92,7 +92,7 @@ test('what two tell at the same time takes one transaction when the first proves
   assert.equal(transactions(), 1);
 });
 
-test('what was refused is no proof: who told less at the same time is recorded', async () => {
+test('a refused step proves nothing: an earlier step that came at the same time is recorded', async () => {
   const messageId = await seedMessage();
   const { recorder, transactions } = countedRecorder();
   const passed = { ...lease, epoch: lease.epoch - 1 };
@@ -128,7 +128,7 @@ test('a receipt that another instance gets for the message is one for an unknown
   assert.equal(unknown, 1);
 });
 
-test('whatever is told in whatever order, it ends as if nothing had been remembered', async () => {
+test('steps in any order end as if the recorder had remembered nothing', async () => {
   const progress = fc.record(
     {
       to: fc.constantFrom<Progress['to']>('accepted', 'sent', 'delivered', 'read', 'played', 'failed'),

@@ -142,7 +142,7 @@ async function ladder(messageId: string, last: string): Promise<LoggedEvent[]> {
 
 describe('every send without media', () => {
   for (const [name, { path, body, shows, type, ends = 'message.read', sent = {} }] of Object.entries(CASES)) {
-    test(`${name}: accepted, shown on the phone, told in order`, async () => {
+    test(`${name}: is accepted, shown on the phone, and causes its events in order`, async () => {
       const phone = pipeline.newPhone();
       const key = randomUUID();
       const accepted = await pipeline.send(
@@ -285,7 +285,7 @@ describe('templates', () => {
 });
 
 describe('reactions', () => {
-  test('stand on the message until an empty emoji takes them back', async () => {
+  test('stay on the message until an empty emoji removes them', async () => {
     const phone = pipeline.newPhone();
     const target = await pipeline.send(instance, '/messages/text', { to: phone, text: 'react' });
     const reaction = await pipeline.send(instance, '/messages/reaction', {
@@ -327,7 +327,7 @@ describe('reactions', () => {
     }
   });
 
-  test('of a phone come in with the UUID of our message', async () => {
+  test('by a phone are received with the UUID of our message', async () => {
     const phone = pipeline.newPhone();
     const target = await pipeline.send(instance, '/messages/text', { to: phone, text: 'react' });
     await ladder(target.message_id, 'message.read');

@@ -12,7 +12,7 @@ function kindsOf(receipts: readonly NetworkReceipt[], networkId: string): string
   return receipts.filter((receipt) => receipt.networkId === networkId).map(({ kind }) => kind);
 }
 
-test('a text shows on a phone that nobody made, which has it at once and reads it after a second', async (t) => {
+test('a text shows on a phone that nobody created, which receives it at once and reads it after a second', async (t) => {
   const sandbox = await startSandbox(t);
   const instance = await pairInstance(t, sandbox, OURS);
   const sentAt = Date.now();
@@ -58,7 +58,7 @@ test('quoted id and mentions arrive with the message', async (t) => {
   assert.equal(messages[0].quoted_id, '3EB0ABC');
 });
 
-test('an offline phone gets what was sent to it when it comes online, in order', async (t) => {
+test('an offline phone gets its messages when it comes online, in order', async (t) => {
   const sandbox = await startSandbox(t);
   const instance = await pairInstance(t, sandbox, OURS);
   await sandbox.post('/phones', { phone: THEIRS, online: false, read_delay_ms: 0 });
@@ -196,7 +196,7 @@ test('two accounts may use the same network id', async (t) => {
   assert.equal((await sandbox.get(`/ledger?phone=${THEIRS}`)).total, 2);
 });
 
-test('a phone without read receipts tells that it received and nothing more', async (t) => {
+test('a phone without read receipts reports that it received a message and nothing more', async (t) => {
   const sandbox = await startSandbox(t);
   const instance = await pairInstance(t, sandbox, OURS);
   await sandbox.post('/phones', { phone: THEIRS, read_receipts: false, read_delay_ms: 0 });
@@ -260,7 +260,7 @@ test('two phones that reply automatically do not talk for ever', async (t) => {
   assert.equal((await sandbox.get(`/phones/${THEIRS}/messages`)).total, 2);
 });
 
-test('what a phone sends reaches the instance, and is delivered once that has recorded it', async (t) => {
+test('a message of a phone reaches the instance, and is delivered once the instance has recorded it', async (t) => {
   const sandbox = await startSandbox(t);
   const recording = Promise.withResolvers<void>();
   const received: string[] = [];
@@ -283,7 +283,7 @@ test('what a phone sends reaches the instance, and is delivered once that has re
   assert.equal(await statusOf(), 'read');
 });
 
-test('an instance writes to another, which has it when it is there and reads it when it says so', async (t) => {
+test('an instance writes to another, which receives the message when it is there and marks it as read', async (t) => {
   const sandbox = await startSandbox(t);
   const one = await pairInstance(t, sandbox, OURS);
   const two = await pairInstance(t, sandbox, '5511988880002');

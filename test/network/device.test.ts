@@ -7,8 +7,8 @@ const OURS = '5511988880001';
 const THEIRS = '5511977770001';
 const CHAT = `${THEIRS}@s.whatsapp.net`;
 
-describe('what the devices of an account share', () => {
-  test('is told to the instance with the revision that the answer had, whoever changed it', async (t) => {
+describe('the state that the devices of an account share', () => {
+  test('reaches the instance with the revision of the answer, whoever changed it', async (t) => {
     const sandbox = await startSandbox(t);
     const instance = await pairInstance(t, sandbox, OURS);
     const { session } = instance;
@@ -46,7 +46,7 @@ describe('what the devices of an account share', () => {
     );
   });
 
-  test('refuses what is not there, and what is one too many', async (t) => {
+  test('refuses changes to missing items, and one item too many', async (t) => {
     const sandbox = await startSandbox(t);
     const { session } = await pairInstance(t, sandbox, OURS);
     const refusal = (reason: string) => (err: unknown) => err instanceof SendRefused && err.reason === reason;
@@ -71,7 +71,7 @@ describe('what the devices of an account share', () => {
     await assert.rejects(session.act('chat_pin', fourth), refusal('too_many_pins'));
   });
 
-  test('outlives a restart, and a new pairing is told all of it, and what the phone shows', async (t) => {
+  test('survives a restart as the phone shows it, and a new pairing gets all of it', async (t) => {
     const dataDir = await temporaryFolder(t);
     const before = await startSandbox(t, { dataDir });
     const first = await pairInstance(t, before, OURS);

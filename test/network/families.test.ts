@@ -17,8 +17,8 @@ const A = '5511900000001';
 const B = '5511900000002';
 const C = '5511900000003';
 
-describe('what the network refuses', () => {
-  test('is what it cannot show, what is not yours to change, and groups you are not in', async (t) => {
+describe('the sandbox network refuses', () => {
+  test('content that it cannot show, changes to messages of others, and groups without the sender', async (t) => {
     const sandbox = await startSandbox(t);
     const { session } = await pairInstance(t, sandbox, A);
     const theirs = await sandbox.post(`/phones/${B}/messages`, { to: A, text: 'mine' });
@@ -47,7 +47,7 @@ describe('what the network refuses', () => {
   });
 });
 
-describe('the order of what arrives', () => {
+describe('the order in which messages arrive', () => {
   test('is that of the phone: a message, its edit, another message, its delete', async (t) => {
     const sandbox = await startSandbox(t);
     const seen: string[] = [];

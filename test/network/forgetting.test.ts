@@ -37,7 +37,7 @@ test('the newest messages are held, and all are counted', async (t) => {
   assert.equal((await sandbox.get('/ledger/summary')).duplicates, 1);
 });
 
-test('what is under way stays, however old it is', async (t) => {
+test('messages that are under way stay, however old they are', async (t) => {
   const sandbox = await startSandbox(t, { keepMessages: LIMIT });
   const instance = await pairInstance(t, sandbox, OURS);
   const [offline, blocking, away] = [numbered(1), numbered(2), '5511988880002'];

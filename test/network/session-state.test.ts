@@ -33,7 +33,7 @@ test('a connection is cut when nothing was heard between two heartbeats', () => 
   assert.equal(afterHeartbeat(afterHearing(first.state)).does, 'ping');
 });
 
-test('what the owner is told of a goodbye', () => {
+test('each goodbye of the network becomes a reason for the owner', () => {
   const byes = ['replaced', 'stale_epoch', 'logged_out', 'banned', 'hard_paused', 'protocol_error'] as const;
   assert.deepEqual(byes.map(reasonOf), [
     'replaced',
@@ -46,7 +46,7 @@ test('what the owner is told of a goodbye', () => {
   assert.equal(reasonOf('shutting_down'), 'connection_lost');
 });
 
-test('what a send comes to', () => {
+test('an answer to a send becomes a time, a refusal or a deferral', () => {
   const now = new Date('2026-01-01T00:00:00Z');
   assert.deepEqual(
     outcomeOf(1_000, undefined, () => now),
@@ -62,7 +62,7 @@ test('what a send comes to', () => {
   assert.ok(deferred instanceof SendDeferred && deferred.reason === 'forward_unavailable');
 });
 
-test('what one tick has to say goes out in one frame, with the last acknowledgement', () => {
+test('sends of one tick go out in one frame, with the last acknowledgement', () => {
   const flow = createOutgoingFlow();
   assert.equal(flow.take(), null);
   const [a, b] = [{ n: 1 } as SendItem, { n: 2 } as SendItem];

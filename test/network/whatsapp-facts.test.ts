@@ -81,7 +81,7 @@ test('a collection that the network leaves out of its answer is not asked for ag
   await fact(instance, 'chat', ({ chat, archived }) => chat === friend.jid && archived === true);
 });
 
-test('what is changed on the phone is told: labels, chats, contacts and stars', async (t) => {
+test('changes on the phone reach the instance: labels, chats, contacts and stars', async (t) => {
   const [own, friend] = [newPhone(), newPhone()];
   const instance = await pairWhatsApp(t, network, own);
   await firstFetch(own);
@@ -112,7 +112,7 @@ test('what is changed on the phone is told: labels, chats, contacts and stars', 
   );
 });
 
-test('what is changed here reaches the phone, and the answer has the revision of the fact', async (t) => {
+test('changes by the instance reach the phone, and the answer has the revision of the fact', async (t) => {
   const [own, friend] = [newPhone(), newPhone()];
   const instance = await pairWhatsApp(t, network, own);
   await until(() => instance.keys.rows.has('creds\nme') && own.phone.devices.size > 0, 'the pairing');
@@ -142,7 +142,7 @@ test('what is changed here reaches the phone, and the answer has the revision of
   await until(() => instance.changes.some((change) => change.kind === 'starred'), 'the star');
 });
 
-test('calls ring once, presence and typing are told, and contacts can be checked', async (t) => {
+test('calls ring once, presence and typing are reported, and contacts can be checked', async (t) => {
   const [own, friend] = [newPhone(), newPhone()];
   const instance = await pairWhatsApp(t, network, own);
   const callId = friend.call(own, 'offer');
@@ -172,7 +172,7 @@ test('calls ring once, presence and typing are told, and contacts can be checked
   assert.equal(instance.facts.filter(({ kind }) => kind === 'call').length, 1);
 });
 
-test('the phone behind an anonymous id is told, and its chat is the chat of the phone', async (t) => {
+test('the instance learns the phone behind an anonymous id, whose chat is the chat of the phone', async (t) => {
   const [own, ada, bob] = [newPhone(), newPhone(), newPhone()];
   const instance = await pairWhatsApp(t, network, own);
   const group = network.group(ada, 'Hidden', [own, bob], 'lid');
@@ -187,7 +187,7 @@ test('the phone behind an anonymous id is told, and its chat is the chat of the 
   assert.deepEqual(await instance.session.act('lid_phone', { lid: bob.lid }), { phone: bob.number });
 });
 
-test('groups are made, changed and left, and what others do in them is told', async (t) => {
+test('groups are made, changed and left, and changes by others reach the instance', async (t) => {
   const [own, ada] = [newPhone(), newPhone()];
   const instance = await pairWhatsApp(t, network, own);
   const { act } = instance.session;
@@ -201,7 +201,7 @@ test('groups are made, changed and left, and what others do in them is told', as
   await act('group_leave', { group: group.jid });
 });
 
-test('whoever is named by an anonymous id hears what became of them in a group under that name', async (t) => {
+test('outcomes in a group name each person by the anonymous id or phone that the request used', async (t) => {
   const [own, ada, stranger] = [newPhone(), newPhone(), newPhone()];
   const instance = await pairWhatsApp(t, network, own);
   const { act } = instance.session;
@@ -217,7 +217,7 @@ test('whoever is named by an anonymous id hears what became of them in a group u
   );
 });
 
-test('media that the network has forgotten is uploaded again by who sent it', async (t) => {
+test('media that the network has forgotten is uploaded again by its sender', async (t) => {
   const [own, friend] = [newPhone(), newPhone()];
   const instance = await pairWhatsApp(t, network, own);
   const picture = randomBytes(20_000);
@@ -233,7 +233,7 @@ test('media that the network has forgotten is uploaded again by who sent it', as
   );
 });
 
-test('who does not upload media again when asked is not asked for the next one, and nobody else is suspected', async (t) => {
+test('a sender who does not upload media again is not asked for the next one, and others still are', async (t) => {
   const [own, friend, other] = [newPhone(), newPhone(), newPhone()];
   const instance = await pairWhatsApp(t, network, own);
   const picture = randomBytes(1_000);

@@ -235,7 +235,7 @@ const TABLE: [what: string, message: WireMessage, expected: object][] = [
   ['a kind that nobody knows yet', { holographMessage: { x: 1 } } as never, { type: 'unknown', content: {} }],
 ];
 
-test('an album is told by its pictures, each by itself', () => {
+test('an album is received as its pictures, each by itself', () => {
   const album = {
     albumMessage: { expectedImageCount: 2 },
     messageContextInfo: { messageSecret: Buffer.alloc(32) },
@@ -278,7 +278,7 @@ test('an edit and a deletion are changes of the message that they name', () => {
   });
 });
 
-test('what devices say to each other is no message', () => {
+test('protocol messages between devices are not received as messages', () => {
   const table: WireMessage[] = [
     {},
     { messageContextInfo: { messageSecret: mediaKey } },
@@ -290,7 +290,7 @@ test('what devices say to each other is no message', () => {
   for (const message of table) assert.deepEqual(readArrived(arrived(message)), { kind: 'none' });
 });
 
-test('a vote can be read by who has the secret of the poll, and by nobody else', () => {
+test('a vote can be read with the secret of the poll, and without it by nobody', () => {
   const of = {
     pollId: 'P1',
     pollAuthor: CHAT,
@@ -308,7 +308,7 @@ test('a vote can be read by who has the secret of the poll, and by nobody else',
   ]);
 });
 
-test('addresses lose their device, and of two names the phone is told', () => {
+test('addresses lose their device, and the phone is preferred of two names', () => {
   const table: [string, string][] = [
     ['5511900000001:12@s.whatsapp.net', '5511900000001@s.whatsapp.net'],
     ['5511900000001@c.us', '5511900000001@s.whatsapp.net'],

@@ -43,7 +43,7 @@ function numbered(from: number, to: number): string[] {
 
 for (const addressing of ['pn', 'lid'] as const) {
   for (const who of ['a contact', 'the own phone'] as const) {
-    test(`of ${who}, whose other name is looked up, by ${addressing}`, async (t) => {
+    test(`messages of ${who}, whose other name is looked up, stay in order, by ${addressing}`, async (t) => {
       const [own, friend] = [newPhone(), newPhone()];
       const { keys, startAnew } = slowKeys();
       const instance = await pairWhatsApp(t, network, own, { keys });
@@ -61,7 +61,7 @@ for (const addressing of ['pn', 'lid'] as const) {
   }
 }
 
-test('of those that come packed and those that do not', async (t) => {
+test('compressed and plain messages stay in order', async (t) => {
   const [own, friend] = [newPhone(), newPhone()];
   const instance = await pairWhatsApp(t, network, own);
   const coding = await loadCoding();
@@ -81,7 +81,7 @@ test('of those that come packed and those that do not', async (t) => {
   );
 });
 
-test('of those that waited for the session and those that come right behind them', async (t) => {
+test('messages that waited for the session stay before those that come right behind them', async (t) => {
   const [own, friend] = [newPhone(), newPhone()];
   const { keys, startAnew } = slowKeys();
   const first = await pairWhatsApp(t, network, own, { keys });
@@ -102,7 +102,7 @@ test('of those that waited for the session and those that come right behind them
   );
 });
 
-test('of those that were opened and not recorded before', async (t) => {
+test('messages that were decrypted and not recorded before stay in order', async (t) => {
   const [own, friend] = [newPhone(), newPhone()];
   const dies = await pairWhatsApp(t, network, own, {
     sink: {

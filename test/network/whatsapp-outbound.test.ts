@@ -508,11 +508,11 @@ const TABLE: [
 ];
 
 for (const [what, message, from, expected] of TABLE)
-  test(`${what} is on the wire what the official apps send`, () => {
+  test(`${what} has the form on the wire that the official apps send`, () => {
     assert.deepEqual(composed(message, from), expected);
   });
 
-test('what the network cannot express, or what was not kept, is refused by name', () => {
+test('a message that the network cannot express, or whose source was not kept, is refused with a reason', () => {
   const table: [Partial<OutboundMessage>, Partial<Ingredients>, string][] = [
     [{ type: 'template', content: {} }, {}, 'unsupported_message'],
     [{ type: 'image', content: {} }, {}, 'media_not_found'],

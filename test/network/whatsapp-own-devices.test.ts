@@ -25,7 +25,7 @@ function wireOf(shown: { wire: unknown }): WireMessage {
 }
 
 for (const addressing of ['pn', 'lid'] as const) {
-  test(`what the phone sends is told as its own in the chat it was sent to, by ${addressing}`, async (t) => {
+  test(`a message that the phone sends is received as its own in the chat it was sent to, by ${addressing}`, async (t) => {
     const [own, friend] = [newPhone('Desk'), newPhone()];
     const instance = await pairWhatsApp(t, network, own);
     const id = own.text(friend, 'On my way', { addressing });
@@ -51,7 +51,7 @@ for (const addressing of ['pn', 'lid'] as const) {
   });
 }
 
-test('its media opens, and its edits, reactions and deletions name it', async (t) => {
+test('media that the phone sends can be opened, and its edits, reactions and deletions name it', async (t) => {
   const [own, friend] = [newPhone(), newPhone()];
   const instance = await pairWhatsApp(t, network, own);
   const picture = randomBytes(20_000);
@@ -79,7 +79,7 @@ test('its media opens, and its edits, reactions and deletions name it', async (t
 });
 
 for (const addressing of ['pn', 'lid'] as const) {
-  test(`in a group and as a status it is its own too, by ${addressing}`, async (t) => {
+  test(`a message that the phone sends to a group or as a status is its own too, by ${addressing}`, async (t) => {
     const [own, friend] = [newPhone(), newPhone()];
     const instance = await pairWhatsApp(t, network, own);
     const group = network.group(own, 'Team', [friend], addressing);
@@ -106,7 +106,7 @@ test('a status of somebody else under both of their names is a status, and not o
   assert.deepEqual([told.chat, told.from, told.fromMe], ['status@broadcast', friend.jid, undefined]);
 });
 
-test('a poll that it asks can be read', async (t) => {
+test('a poll that the phone sends can be read', async (t) => {
   const [own, friend] = [newPhone(), newPhone()];
   const instance = await pairWhatsApp(t, network, own);
   const poll = own.send(friend, {
@@ -121,7 +121,7 @@ test('a poll that it asks can be read', async (t) => {
   assert.deepEqual([told.networkId, told.fromMe, told.content.options], [poll, true, ['now', 'later']]);
 });
 
-test('what devices say to each other is told to nobody, and neither is what the session itself sent', async (t) => {
+test('protocol messages between devices are not received, and neither are those that the session itself sent', async (t) => {
   const [own, friend] = [newPhone(), newPhone()];
   const instance = await pairWhatsApp(t, network, own);
   const sent = await instance.send({ to: friend.jid, type: 'text', content: { text: 'Hello' } });
@@ -134,7 +134,7 @@ test('what devices say to each other is told to nobody, and neither is what the 
   );
 });
 
-test('what comes in plain words, which anybody on the way could write, is told as nobody’s', async (t) => {
+test('an unencrypted message, which anybody on the way could write, is not received', async (t) => {
   const [own, friend] = [newPhone(), newPhone()];
   const instance = await pairWhatsApp(t, network, own);
   const { encodeMessage } = await loadCoding();
@@ -150,7 +150,7 @@ test('what comes in plain words, which anybody on the way could write, is told a
   );
 });
 
-test('what it sent while no session was open is told by the next one, in order with what was received', async (t) => {
+test('messages that the phone sent while no session was open come with the next one, in order with received ones', async (t) => {
   const [own, friend] = [newPhone(), newPhone()];
   const instance = await pairWhatsApp(t, network, own);
   await instance.session.close();

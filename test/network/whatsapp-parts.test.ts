@@ -13,7 +13,7 @@ import { timingCheaply } from '@posthorn/network/whatsapp/library-socket.ts';
 import { createDecryptor, createEncryptor, MediaTampered } from '@posthorn/network/whatsapp/media/crypt.ts';
 import { createPump } from '@posthorn/network/whatsapp/pump.ts';
 
-test('why a connection ended', () => {
+test('each way in which a connection ends has its reason', () => {
   const lost = (error?: string): EndingRead => ({
     to: 'end',
     reason: 'connection_lost',
@@ -122,7 +122,7 @@ describe('the gate before the socket', () => {
   });
 });
 
-test('what arrives is handed over in order, and repeated until it is recorded', async () => {
+test('messages are handed over in order, and repeated until they are recorded', async () => {
   const seen: string[] = [];
   let failing = 2;
   const pump = createPump(() => undefined);
@@ -137,7 +137,7 @@ test('what arrives is handed over in order, and repeated until it is recorded', 
   await assert.rejects(pump.run(async () => undefined));
 });
 
-test('what arrives meanwhile is handed over in one batch, in order with everything else', async () => {
+test('messages that arrive meanwhile are handed over in one batch, in order with everything else', async () => {
   const seen: (string | readonly string[])[] = [];
   let failing = 1;
   const pump = createPump(() => undefined);
@@ -156,13 +156,13 @@ test('what arrives meanwhile is handed over in one batch, in order with everythi
   await assert.rejects(take('i'));
 });
 
-describe('what the library waits for with a timeout', () => {
+describe('a wait of the library with a timeout', () => {
   const late = new Error('Timed Out');
   const wait = timingCheaply(async () => {
     throw late;
   });
 
-  test('comes, or fails, as it would without one', async () => {
+  test('ends or fails as it would without one', async () => {
     assert.equal(await wait(1_000, (resolve) => resolve('come')), 'come');
     assert.equal(await wait(undefined, (resolve) => setTimeout(resolve, 1, 'come')), 'come');
     await assert.rejects(
@@ -171,7 +171,7 @@ describe('what the library waits for with a timeout', () => {
     );
   });
 
-  test('fails with the error of the library when it is too late, and stays so', async () => {
+  test('fails with the error of the library when its time is up, and stays failed', async () => {
     let resolve: (value: unknown) => void = () => undefined;
     const waiting = wait(5, (come) => {
       resolve = come;
@@ -204,7 +204,7 @@ describe('media', () => {
     return buffer(Readable.from(parts).pipe(createDecryptor(key, 'image', sha256)));
   }
 
-  test('of any length comes back as it was, and the same key gives the same bytes', async () => {
+  test('is decrypted to the same bytes at any length, and the same key gives the same ciphertext', async () => {
     for (const length of [0, 1, 15, 16, 17, 1000]) {
       const plain = randomBytes(length);
       const { bytes, hashes } = await encrypt(plain);

@@ -54,7 +54,7 @@ for (const [name, start] of [
   ['HTTP', startHttpProxy],
   ['SOCKS5', startSocksProxy],
 ] as const) {
-  test(`what the library fetches goes by the ${name} proxy too: a large history, and large changes of the state`, async (t) => {
+  test(`a large history and large changes of the state are fetched by the ${name} proxy too`, async (t) => {
     const network = await startNetwork();
     t.after(() => network.close());
     const proxy = await start(t, { [`${MEDIA_HOST}:443`]: network.mediaHost });
@@ -95,7 +95,7 @@ test('a media server that only the proxy may reach is not reached without it', a
   assert.equal(network.media.refusals, 1);
 });
 
-test('a proxy that refuses is told without its password', async (t) => {
+test('a proxy that refuses is reported without its password', async (t) => {
   const network = await startNetwork();
   t.after(() => network.close());
   const { address } = await startHttpProxy(t);

@@ -126,7 +126,7 @@ for (const service of SERVICES) {
     }
   });
 
-  test(`whatever takes a key shows it in X-API-Key in the samples of ${service}`, () => {
+  test(`every operation that takes a key shows it in X-API-Key in the samples of ${service}`, () => {
     for (const found of operationsOf(document)) {
       const takesKey = found.operation.security.some((way) => 'apiKey' in way);
       const sample = sampleOf(document, found, { url: document.servers[0]!.url });

@@ -108,7 +108,7 @@ describe('the data of one company', () => {
     assert.ok(media.some((name) => readFileSync(path.join(into, 'media', name)).equals(picture)));
   });
 
-  it('is exported without secrets, and of nobody else', async () => {
+  it('is exported without secrets, and without rows of others', async () => {
     const { db } = sending.api.parts;
     const other = await seedCompany(db);
     await seedInstance(db, other.companyId, { state: 'CONNECTED', wanted: 'connected' });
@@ -127,7 +127,7 @@ describe('the data of one company', () => {
     assert.equal(JSON.parse(tokens).key_hash, undefined);
   });
 
-  it('is not exported over something, or of a company that is not there', async () => {
+  it('is not exported over an existing file, or for an unknown company', async () => {
     await assert.rejects(
       exportCompany(deps(), { companyId: 1, into: path.join(work, 'export') }),
       /is not empty/,
@@ -258,7 +258,7 @@ describe('the data of one company', () => {
     );
   };
 
-  it('is exported without what was deleted meanwhile, which is not called missing', async () => {
+  it('is exported without rows that are deleted meanwhile, which are not reported as missing', async () => {
     const { db } = sending.api.parts;
     const [kept, gone] = [await storeFile(), await storeFile()];
     const storage = sending.api.media.storage!;
@@ -307,7 +307,7 @@ describe('the data of one company', () => {
     await assert.rejects(storage!.open(key), { name: 'StorageMissing' });
   });
 
-  it('whose erasure was interrupted is erased by the next one, its files too, whatever is gone already', async () => {
+  it('is erased by the next erasure after an interrupted one, with its files, whatever is gone already', async () => {
     const { db } = sending.api.parts;
     const storage = sending.api.media.storage!;
     const [half, whole] = [await storeFile(), await storeFile()];
@@ -322,7 +322,7 @@ describe('the data of one company', () => {
     }
   });
 
-  it('whose erasure is interrupted is purged by the workers', async () => {
+  it('is purged by the workers when its erasure is interrupted', async () => {
     const { db } = sending.api.parts;
     const { companyId } = await storeFile();
     const billing = { cancelSubscriptions: () => Promise.resolve(0) };
@@ -347,7 +347,7 @@ describe('the data of one company', () => {
     assert.ok((await companiesToPurge({ db }, new Date())).includes(companyId));
   });
 
-  it('whose sessions are not waited for is erased by two at once, and nothing that is written to it later is kept', async () => {
+  it('is erased by two erasures at once that do not wait for its sessions, and later writes to it are not kept', async () => {
     const { db } = sending.api.parts;
     const { companyId } = await seedCompany(db);
     const ids = await Promise.all(
@@ -381,7 +381,7 @@ describe('the data of one company', () => {
     assert.deepEqual(await rowsLeft(db, companyId), {});
   });
 
-  it('whose upload does not end is erased all the same, and says so; its note stays for the clean-up job', async () => {
+  it('is erased although an upload does not end: the erasure says so, and a note stays for the clean-up job', async () => {
     const { db } = sending.api.parts;
     const { companyId } = await storeFile();
     const ahead = `${companyId}/an-upload`;
@@ -394,7 +394,7 @@ describe('the data of one company', () => {
     assert.equal(rowCount, 1);
   });
 
-  it('whose upload ends after the erasure has nothing of it written to the storage', async () => {
+  it('has nothing written to the storage by an upload that ends after the erasure', async () => {
     const { db } = sending.api.parts;
     const { companyId } = await seedCompany(db);
     const instanceId = await seedInstance(db, companyId, { state: 'CREATED' });
@@ -415,7 +415,7 @@ describe('the data of one company', () => {
     assert.equal(rowCount, 0);
   });
 
-  it('is not erased of the platform, or twice', async () => {
+  it('is not erased for the platform’s own company, or twice', async () => {
     const { db, log } = sending.api.parts;
     const erase = (companyId: number) =>
       eraseCompany({ ...deps(), billing: null, purgeBilling: () => purgeCompanies({ db }), log }, companyId);

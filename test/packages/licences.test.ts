@@ -42,7 +42,7 @@ const NAMED_ELSEWHERE: Readonly<Record<string, string>> = { 'node_modules/parse-
 
 const isCopyleft = (licence: string) => COPYLEFT.test(licence.replace(WEAK_COPYLEFT, ''));
 
-describe('what an installation brings', () => {
+describe('an installation', () => {
   for (const [command, packages] of [
     ['npm ci', locked],
     ['npm ci --omit=optional', locked.filter(([, { optional }]) => !optional)],
@@ -58,7 +58,7 @@ describe('what an installation brings', () => {
     });
   }
 
-  it('has nothing of the WhatsApp library, which is in a lock of its own', () => {
+  it('has no package of the WhatsApp library, which has a lock file of its own', () => {
     const names = locked.map(([folder]) => folder.slice(folder.lastIndexOf('node_modules/') + 13));
     assert.deepEqual(
       names.filter((name) => name === 'libsignal' || name.endsWith('/baileys')),

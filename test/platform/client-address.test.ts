@@ -35,7 +35,7 @@ describe('the address of a client', () => {
   for (const [what, peer, forwarded, wanted] of table)
     it(what, () => assert.equal(read(request(peer, forwarded)), wanted));
 
-  it('is nobody’s word while no proxy is trusted', () => {
+  it('is taken from no header while no proxy is trusted', () => {
     assert.equal(createAddressReader([])(request('10.1.2.3', '198.51.100.1')), '10.1.2.3');
   });
 
@@ -45,7 +45,7 @@ describe('the address of a client', () => {
   });
 });
 
-describe('what a client is counted as', () => {
+describe('the key under which a client is counted', () => {
   it('is the address in IPv4 and the /64 in IPv6', () => {
     assert.equal(addressGroup('203.0.113.9'), '203.0.113.9');
     assert.equal(addressGroup('2001:db8:1:2:aaaa::1'), '2001:db8:1:2::/64');
@@ -78,7 +78,7 @@ describe('TRUSTED_PROXIES', () => {
     assert.equal(TRUSTED_PROXIES.length, 3);
     assert.deepEqual(loadConfig(base).TRUSTED_PROXIES, []);
   });
-  it('stops the start with one line when one is none', () => {
+  it('stops the start with one line when an entry is no address', () => {
     for (const wrong of ['10.0.0.0/33', 'proxy.internal', '10.0.0.0/8,x', '10', '10.0/8', '0x0a000001'])
       assert.throws(() => loadConfig({ ...base, TRUSTED_PROXIES: wrong }), ConfigError);
   });

@@ -4,14 +4,14 @@ import { createCipher } from '@posthorn/core/platform/encryption.ts';
 
 const KEY = 'ab'.repeat(32);
 
-describe('what is sealed at rest', () => {
-  test('opens again with the same key, whatever JSON it was', () => {
+describe('data that is sealed at rest', () => {
+  test('opens again with the same key, for any JSON', () => {
     const cipher = createCipher(KEY);
     for (const value of [{ secret: 'whsec_ä' }, 'text', 0, null, [], { deep: { list: [1, 2] } }])
       assert.deepEqual(createCipher(KEY).open(cipher.seal(value)), value);
   });
 
-  test('shows nothing of its text, and not twice the same bytes', () => {
+  test('shows nothing of its text, and has different bytes each time', () => {
     const cipher = createCipher(KEY);
     const sealed = cipher.seal('a well-known secret');
     assert.equal(sealed.includes('secret'), false);
@@ -49,7 +49,7 @@ describe('what is sealed at rest', () => {
     }
   });
 
-  test('a key that is not 32 bytes in hex is refused', () => {
+  test('takes only a key of 32 bytes in hex', () => {
     assert.throws(() => createCipher('ab'), /64 hex digits/);
     assert.throws(() => createCipher('zz'.repeat(32)), /64 hex digits/);
   });

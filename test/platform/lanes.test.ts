@@ -17,7 +17,7 @@ function filled(lengths: Readonly<Record<string, number>>) {
   return lanes;
 }
 
-test('whoever comes behind a thousand of another is in the next batch', () => {
+test('an input behind a thousand of another lane is in the next batch', () => {
   const lanes = filled({ a: 1_000, b: 3 });
   const taken = lanes.take(128);
   assert.deepEqual([countOf('a', taken), countOf('b', taken)], [125, 3]);

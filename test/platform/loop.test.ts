@@ -51,7 +51,7 @@ test('however many wakes come during a run, it runs once more after it', async (
   assert.equal(runs.length, 2);
 });
 
-test('what follows a run', async (t) => {
+test('the result of a run decides when the next one begins', async (t) => {
   const table: readonly {
     name: string;
     ends: (run: PromiseWithResolvers<boolean>) => void;
@@ -127,7 +127,7 @@ test('what follows a run', async (t) => {
   }
 });
 
-test('an error is told and does not end it', async () => {
+test('an error is reported and does not end the loop', async () => {
   const { loop, runs, errors, end } = startHeld();
   for (const nth of [1, 2, 3]) {
     await waitFor(() => runs.length === nth);
@@ -144,7 +144,7 @@ test('an error is told and does not end it', async () => {
   await loop.stop();
 });
 
-test('stop waits for the run under way, tells it, and none follows', async () => {
+test('stop waits for the run under way, signals it, and none follows', async () => {
   let told = false;
   const ended = Promise.withResolvers<boolean>();
   let runs = 0;

@@ -5,7 +5,7 @@ import { type BudgetAnswer, judgeBudget, type Spent } from '@posthorn/core/playg
 import { choosePhone, phoneOfUser } from '@posthorn/core/playground/phones.ts';
 import { requestExamples } from '@posthorn/core/playground/request-examples.ts';
 
-test('what is left of the day and the minute', () => {
+test('the budgets of the day and the minute are reported and enforced', () => {
   const nowMs = Date.UTC(2026, 0, 31, 23, 0, 0);
   const refuse = (code: 'PLAYGROUND_BUDGET_EXCEEDED' | 'PLAYGROUND_RATE_LIMITED', retryAfterS: number) =>
     ({ to: 'refuse', code, retryAfterS }) as const;
@@ -37,7 +37,7 @@ test('a user has ten phones, which are nobody else’s', () => {
   for (const phone of phones) assert.match(phone, /^\d{7,15}$/);
 });
 
-test('the examples are what a shell and a program take as they stand', () => {
+test('the examples can be pasted into a shell and a program', () => {
   const hostile = `it's "quoted" $HOME \`id\`\n; rm -rf /`;
   const { curl, sdk, cli } = requestExamples('https://api.example.com', 'text', { text: hostile, to: '999' });
   const args = run(curl.replace('$(uuidgen)', 'key').replace(/^curl/, 'printf "%s\\0"'));
@@ -58,7 +58,7 @@ test('the examples are what a shell and a program take as they stand', () => {
   assert.match(sdk, /^await client\.messages\.sendText\(\{ instanceId, body: \{/);
 });
 
-test('what is no text is written as JSON, and long values are cut', () => {
+test('values that are no texts are written as JSON, and long ones are cut', () => {
   const body = { to: '999', question: 'When?', options: ['now', 'later'], max_selections: 1 };
   const { cli } = requestExamples('https://api.example.com', 'poll', body);
   assert.equal(

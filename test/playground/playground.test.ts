@@ -86,7 +86,7 @@ describe('the playground', () => {
       [who.userId, by],
     );
 
-  test('202: every kind reaches the phone, which shows it, and the events of it are told', async () => {
+  test('202: every kind reaches the phone, which shows it, and its events follow', async () => {
     const who = await someone();
     const bodies: Record<string, object> = {
       text: { text: 'hello' },
@@ -177,7 +177,7 @@ describe('the playground', () => {
       refused(await get(who, `/messages/${id}`), 404, 'MESSAGE_NOT_FOUND');
   });
 
-  test('400: a table of what is no send, none of which costs anything', async () => {
+  test('400: invalid sends are refused and cost nothing', async () => {
     const who = await someone();
     const table: [body: object, code: string][] = [
       [{}, 'MISSING_FIELD'],
@@ -210,7 +210,7 @@ describe('the playground', () => {
     );
   });
 
-  test('a number with which somebody paired an instance is told from a simulated phone', async () => {
+  test('a number with which somebody paired an instance is not taken for a simulated phone', async () => {
     const phones = createSandboxPhones(sending.sandboxUrl.replace('http', 'ws'));
     const instance = await sending.connect();
     const simulated = sending.newPhone();
@@ -278,7 +278,7 @@ describe('the playground', () => {
     assert.equal((await send(who, { kind: 'text', text: 'the next day' })).status, 202);
   });
 
-  test('503 while the shared instance is not connected; what an administrator disconnected stays so', async () => {
+  test('503 while the shared instance is not connected; it stays so when an administrator has disconnected it', async () => {
     const who = await someone();
     const { db, bus } = sending.api.parts;
     await sent(who, { kind: 'text', text: 'before' });
@@ -298,7 +298,7 @@ describe('the playground', () => {
     assert.equal((await send(who, { kind: 'text', text: 'again' })).status, 202);
   });
 
-  test('messages are kept for 14 days, and so are the chats they stand in', async () => {
+  test('messages are kept for 14 days, and so are their chats', async () => {
     const who = await someone();
     const { db } = sending.api.parts;
     const { message_id } = await sent(who, { kind: 'text', text: 'for a while' });
@@ -318,7 +318,7 @@ describe('the playground', () => {
     assert.equal((await get(who, `/messages/${message_id}`)).status, 404);
   });
 
-  test('what a user did there goes with the user', async () => {
+  test('the messages of a user are deleted with the user', async () => {
     const who = await someone();
     const member = await withRole(sending.api.parts.db, who, 'agent');
     await sent(member, { kind: 'text', text: 'bye' });
@@ -331,8 +331,8 @@ describe('the playground', () => {
   });
 });
 
-describe('the playground where it is off', () => {
-  test('403 PLAYGROUND_DISABLED, and GET says so', async () => {
+describe('the playground when it is off', () => {
+  test('answers 403 PLAYGROUND_DISABLED, and GET says that it is off', async () => {
     const sending = await startSending();
     try {
       const { apiKey: key } = sending.company;

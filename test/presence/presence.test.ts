@@ -26,7 +26,7 @@ const updated = (fits: (data: LoggedEvent['data']) => boolean) =>
   pipeline.event(instance, 'presence.updated', fits);
 
 describe('presence of others', () => {
-  test('is told once it is subscribed to: online, offline, typing', async () => {
+  test('causes events once it is subscribed to: online, offline, typing', async () => {
     const phone = pipeline.newPhone();
     const jid = `${phone}@s.whatsapp.net`;
     await pipeline.sandbox.post('/phones', { phone, online: true });
@@ -44,7 +44,7 @@ describe('presence of others', () => {
     assert.deepEqual([typing.data.chat, typing.data.phone], [jid, phone]);
   });
 
-  test('goes on after the connection was lost and came back', async () => {
+  test('continues after the connection was lost and came back', async () => {
     const phone = pipeline.newPhone();
     await pipeline.sandbox.post('/phones', { phone, online: true });
     await subscribe(phone);
@@ -68,7 +68,7 @@ describe('presence of others', () => {
     });
     await told;
   });
-  test('in a group is told to who subscribed to the group, under the address that it has there', async () => {
+  test('in a group reaches a subscriber of the group, under the address that the person has there', async () => {
     const phone = pipeline.newPhone();
     const { lid } = await pipeline.sandbox.post('/phones', { phone, lid: 'at_once' });
     const { jid: group } = await pipeline.sandbox.post('/groups', {
@@ -84,7 +84,7 @@ describe('presence of others', () => {
     assert.deepEqual([data.jid, data.phone, data.state], [lid, phone, 'recording']);
   });
 
-  test('of people that nobody subscribed to is not told', async () => {
+  test('causes no event without a subscription', async () => {
     const [quiet, loud] = [pipeline.newPhone(), pipeline.newPhone()];
     await subscribe(loud);
     await types(quiet, 'composing', instance.phone);
@@ -97,7 +97,7 @@ describe('presence of others', () => {
     assert.equal(rows.length, 0);
   });
 
-  test('a flood of it costs few events, and the newest of each counts', async () => {
+  test('causes few events when it floods, and the newest of each person counts', async () => {
     const phone = pipeline.newPhone();
     await subscribe(phone);
     for (let i = 0; i < 200; i += 1)
@@ -157,7 +157,7 @@ describe('presence of the instance', () => {
       assert.deepEqual([answer.status, answer.body.error_code], [400, code], answer.text);
     });
 
-  test('whom nobody can name, and chats that are not there', async () => {
+  test('400 for an invalid address, and 404 for an unknown chat or person', async () => {
     for (const [jid, status, code] of [
       ['12', 400, 'INVALID_PHONE'],
       ['x@y', 400, 'INVALID_RECIPIENT'],

@@ -108,7 +108,7 @@ describe('the profile', () => {
     await change({ picture_media_id: null });
   });
 
-  test('what is no picture of a profile is 415, whatever its sender declares', async () => {
+  test('a file that cannot be a profile picture is 415, whatever type is declared', async () => {
     for (const [bytes, type] of [
       [await webp(), 'image/webp'],
       [Buffer.from('%PDF-1.4 fine'), 'application/pdf'],

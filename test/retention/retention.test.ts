@@ -27,7 +27,7 @@ async function partitionsOf(table: string): Promise<string[]> {
 
 const dayName = (table: string, at: Date) => `${table}_${at.toISOString().slice(0, 10).replaceAll('-', '')}`;
 
-test('40 days go by: partitions stand ahead, old ones are dropped, and no event is lost before its time', async () => {
+test('over 40 days partitions are made ahead, old ones are dropped, and no event is lost before its time', async () => {
   const { db, clock } = parts;
   const job = createRetentionJob(parts);
   const kept: { id: string; at: number }[] = [];
@@ -61,7 +61,7 @@ test('40 days go by: partitions stand ahead, old ones are dropped, and no event 
   }
 });
 
-test('keys, counters and deliveries go when their time is over, and not before', async () => {
+test('keys, counters and deliveries are removed when their time is over, and not before', async () => {
   const { db, clock } = parts;
   const now = clock.now().getTime();
   const ago = (hours: number) => new Date(now - hours * 3_600_000);
@@ -90,7 +90,7 @@ test('keys, counters and deliveries go when their time is over, and not before',
   assert.equal(await count('webhook_deliveries'), 1);
 });
 
-test('what was written of an instance while it was deleted goes', async () => {
+test('rows that were written for an instance while it was deleted are removed', async () => {
   const { db, clock } = parts;
   const [there, gone] = [await seedInstance(db, company.companyId), newId()];
   for (const id of [there, gone]) {
@@ -139,7 +139,7 @@ test('what was written of an instance while it was deleted goes', async () => {
   assert.deepEqual(rows, [{ instance_id: there, n: 9 }]);
 });
 
-test('one process at a time does it', async () => {
+test('one process at a time does the clean-up', async () => {
   const client = await parts.db.pool.connect();
   await client.query('SELECT pg_advisory_lock(7071003)');
   assert.equal(await createRetentionJob(parts).runOnce(), null);
@@ -148,7 +148,7 @@ test('one process at a time does it', async () => {
   assert.equal(await createRetentionJob(parts).runOnce(), true);
 });
 
-test('a scheduled send goes 14 days after its end, whatever that was, and one that waits stays', async () => {
+test('a scheduled send is removed 14 days after any end, and one that waits stays', async () => {
   const { db, clock } = parts;
   const instanceId = await seedInstance(db, company.companyId);
   const past = (days: number) => new Date(clock.now().getTime() - days * DAY_MS);

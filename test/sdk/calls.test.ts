@@ -48,7 +48,7 @@ describe('iterating over a list', () => {
     assert.equal(queryOf(at.server.seen[1]?.url ?? '').get('limit'), '2');
   });
 
-  test('whose total is not counted to its end goes on until a page is empty', async () => {
+  test('with a capped total continues until a page is empty', async () => {
     await using at = await setUp((res, { url }) => {
       const page = Number(queryOf(url).get('page') ?? 1);
       json(res, 200, { data: page < 4 ? [{ id: page }] : [], total: 1, page, limit: 1, total_capped: true });
@@ -56,7 +56,7 @@ describe('iterating over a list', () => {
     assert.equal((await all(iterate(at.client.webhooks.logs, { webhookId: 1 }))).length, 3);
   });
 
-  test('by a cursor goes on in the direction of the list', async () => {
+  test('by a cursor continues in the direction of the list', async () => {
     const pages: Answer = (res, { url }) => {
       const at = queryOf(url).get('before') ?? queryOf(url).get('after');
       json(res, 200, { data: [{ message_id: at ?? 'first' }], next_cursor: at === 'last' ? null : 'last' });
@@ -69,7 +69,7 @@ describe('iterating over a list', () => {
     assert.equal(queryOf(at.server.seen[3]?.url ?? '').get('after'), 'last');
   });
 
-  test('by before, of one page, and of a list named logs', async () => {
+  test('works by "before", for a single page, and for a list named logs', async () => {
     await using at = await setUp((res, { url }) => {
       const isAudit = url.startsWith('/v1/audit');
       const before = queryOf(url).get('before');
@@ -104,12 +104,12 @@ describe('waiting for a message', () => {
     };
   }
 
-  test('resolves once it came as far, or further', async () => {
+  test('resolves once the message has reached the state, or a later one', async () => {
     await using at = await setUp(states('queued', 'sent', 'read'));
     assert.equal((await at.client.messages.waitFor(input, 'delivered')).status, 'read');
   });
 
-  test('throws when it failed, with the reason', async () => {
+  test('throws with the reason when the message failed', async () => {
     await using at = await setUp(states('queued', 'failed'));
     await assert.rejects(at.client.messages.waitFor(input, 'delivered'), (error: unknown) => {
       assert.ok(error instanceof MessageFailedError);
@@ -118,7 +118,7 @@ describe('waiting for a message', () => {
     });
   });
 
-  test('ends after its time, and when the caller calls it off', async () => {
+  test('ends after its timeout, and when the caller aborts it', async () => {
     await using at = await setUp(states('sent'));
     await assert.rejects(at.client.messages.waitFor(input, 'read', { timeoutMs: 600 }), TimeoutError);
     const signal = AbortSignal.timeout(100);
@@ -135,7 +135,7 @@ describe('a call', () => {
     assert.equal(response.headers.get('x-trace-id'), TRACE_ID);
   });
 
-  test('that fails is one failure, with its response or without', async () => {
+  test('that fails throws one error, with or without its response', async () => {
     await using at = await setUp((res) => refuse(res, 404, 'INSTANCE_NOT_FOUND'));
     const unheard: unknown[] = [];
     const listen = (reason: unknown) => unheard.push(reason);
@@ -160,7 +160,7 @@ describe('a call', () => {
     );
   });
 
-  test('works with a fetch that must not be called as a method, as the one of browsers', async () => {
+  test('works with a fetch that must not be called as a method, like the one of browsers', async () => {
     await using at = await setUp((res) => json(res, 200, { status: 'ok' }));
     const picky = function (this: unknown, ...given: Parameters<typeof fetch>) {
       if (this !== undefined && this !== globalThis) throw new TypeError('Illegal invocation');
@@ -170,7 +170,7 @@ describe('a call', () => {
     assert.equal((await client.health.health()).status, 'ok');
   });
 
-  test('whose body is read later lets go of the signal at its end, and breaks off when nothing comes', async () => {
+  test('that reads its body later releases the signal at its end, and fails when nothing comes', async () => {
     await using at = await setUp((res, { url }) => {
       res.writeHead(200, { 'content-type': 'image/png', 'set-cookie': 'a=1' });
       if (url.endsWith('whole')) res.end('all of it');
@@ -191,7 +191,7 @@ describe('a call', () => {
     assert.equal(getEventListeners(signal, 'abort').length, 0);
   });
 
-  test('whose body is read later ends with the reason of the caller who calls it off', async () => {
+  test('that reads its body later ends with the reason of the caller who aborts it', async () => {
     await using at = await setUp(
       (res) => void res.writeHead(200, { 'content-type': 'image/png' }).write('x'),
     );
@@ -203,7 +203,7 @@ describe('a call', () => {
     await assert.rejects(answer.arrayBuffer(), (error) => error === reason);
   });
 
-  test('is logged without secrets, bodies and what the path holds', async () => {
+  test('is logged without secrets, bodies and values in the path', async () => {
     const lines: [string, string, LogFields][] = [];
     const logger = {
       debug: (message: string, fields: LogFields) => lines.push(['debug', message, fields]),
@@ -286,7 +286,7 @@ describe('a session', () => {
     await at.server.close();
   });
 
-  test('ends at the service although a try is refused, and another one finds it ended', async () => {
+  test('ends at the service although one attempt is refused and another one finds it ended', async () => {
     const at = await service(900, 0, [503, 401]);
     const session = createSession({ baseUrl: at.server.url });
     await session.login({ email: 'a@example.com', password: 'x' });
@@ -344,7 +344,7 @@ describe('a session', () => {
       assert.equal(session.stored()?.token ?? null, next === 'login' ? `h.${claims('Bia')}.s` : null);
     });
 
-  test('does not keep a call that its caller calls off', async () => {
+  test('does not hold a call that its caller aborts', async () => {
     const server = await startHttp(() => undefined);
     const session = { token: () => new Promise<string>(() => undefined), renew: async () => '' };
     const client = createClient({ baseUrl: server.url, session });

@@ -54,7 +54,7 @@ describe('an answer that is an error', () => {
     assert.equal(junk.retryAfterMs, null);
   });
 
-  test('of billing, with its smaller envelope, reads the same', async () => {
+  test('is read the same from billing, with its smaller envelope', async () => {
     const error = await errorOf((res) =>
       json(
         res,
@@ -85,7 +85,7 @@ describe('an answer that is an error', () => {
     });
   }
 
-  test('of JSON that is no envelope keeps what it says as fields', async () => {
+  test('keeps the JSON of an unknown envelope as fields', async () => {
     const error = await errorOf((res) =>
       json(res, 503, { status: 'unavailable', service: 'messaging', checks: { database: 'away' } }),
     );
@@ -154,7 +154,7 @@ describe('no answer', () => {
     assert.ok(performance.now() - started < 10_000);
   });
 
-  test('because the caller called it off is the reason the caller gave', async () => {
+  test('because the caller aborted it is the reason that the caller gave', async () => {
     const reason = new Error('no longer needed');
     const controller = new AbortController();
     const server = await startHttp(() => controller.abort(reason));

@@ -34,7 +34,7 @@ function cut(res: ServerResponse, headers: object, status = 200): void {
   setTimeout(() => res.socket?.end(), 20);
 }
 
-describe('what may be repeated', () => {
+describe('a call that may be repeated', () => {
   const faults: [string, Answer][] = [
     ['a reset connection', (res) => void res.socket?.resetAndDestroy()],
     ['an HTML 502', (res) => void res.writeHead(502, { 'content-type': 'text/html' }).end('<h1>502')],
@@ -46,13 +46,13 @@ describe('what may be repeated', () => {
     ['an error whose body was cut', (res) => cut(res, { 'content-length': '99' }, 503)],
   ];
   for (const [what, fail] of faults) {
-    test(`a read is tried again after ${what}`, async () => {
+    test(`is tried again when it is a read, after ${what}`, async () => {
       await using at = await setUp(failing(2, fail));
       assert.deepEqual(await at.client.instances.get({ instanceId: INSTANCE }), { ok: 2 });
     });
   }
 
-  test('a send is tried again under the same key and with the same body', async () => {
+  test('is tried again when it is a send, under the same key and with the same body', async () => {
     await using at = await setUp(failing(2, (res) => void res.socket?.resetAndDestroy(), 202));
     await at.client.messages.sendText(TEXT);
     const keys = at.server.seen.map(({ headers }) => headers['idempotency-key']);
@@ -61,7 +61,7 @@ describe('what may be repeated', () => {
     assert.equal(new Set(at.server.seen.map(({ body }) => body)).size, 1);
   });
 
-  test('a read is tried again when an attempt times out, each attempt with its own time', async () => {
+  test('is tried again when it is a read whose attempt times out, and each attempt has its own timeout', async () => {
     await using at = await setUp(
       failing(1, () => undefined),
       { timeoutMs: 1_500 },
@@ -137,7 +137,7 @@ describe('a deletion', () => {
     assert.equal(at.server.seen.length, 2);
   });
 
-  test('whose answer was lost has succeeded when the next attempt finds nothing', async () => {
+  test('succeeds when its answer was lost and the next attempt finds nothing', async () => {
     await using at = await setUp(failing(1, reset, 200));
     await using gone = await setUp((res, _, index) =>
       index === 0 ? reset(res, _, index) : refuse(res, 404, 'INSTANCE_NOT_FOUND'),
@@ -146,28 +146,28 @@ describe('a deletion', () => {
     await assert.rejects(at.client.request({ method: 'DELETE', path: '/x', isRepeatable: false }));
   });
 
-  test('of what is not there is NotFoundError all the same', async () => {
+  test('throws NotFoundError when the object does not exist', async () => {
     await using at = await setUp((res) => refuse(res, 404, 'INSTANCE_NOT_FOUND'));
     await assert.rejects(at.client.instances.remove({ instanceId: INSTANCE }), NotFoundError);
   });
 });
 
-describe('what may not be repeated', () => {
+describe('a call that may not be repeated', () => {
   const fail: Answer = (res) => void res.socket?.resetAndDestroy();
 
-  test('a creation is sent once', async () => {
+  test('is sent once when it is a creation', async () => {
     await using at = await setUp(fail);
     await assert.rejects(at.client.instances.create({ body: { name: 'sales' } }), PosthornError);
     assert.equal(at.server.seen.length, 1);
   });
 
-  test('a change is sent once', async () => {
+  test('is sent once when it is a change', async () => {
     await using at = await setUp(fail);
     await assert.rejects(at.client.instances.updateSettings({ instanceId: INSTANCE }), PosthornError);
     assert.equal(at.server.seen.length, 1);
   });
 
-  test('an unkeyed creation that was refused without a time to come back is sent once', async () => {
+  test('is sent once when it is an unkeyed creation, refused without a Retry-After', async () => {
     await using at = await setUp((res) => refuse(res, 503, 'SERVICE_UNAVAILABLE'));
     await assert.rejects(at.client.instances.create({ body: { name: 'sales' } }), UnavailableError);
     assert.equal(at.server.seen.length, 1);
@@ -181,7 +181,7 @@ describe('what may not be repeated', () => {
     [422, 'IDEMPOTENCY_KEY_REUSED'],
     [502, 'MEDIA_FETCH_FAILED'],
   ] as const) {
-    test(`${status} ${code} is the answer, not a fault to try again`, async () => {
+    test(`is not tried again after ${status} ${code}, which is its answer`, async () => {
       await using at = await setUp((res) => refuse(res, status, code));
       await assert.rejects(at.client.messages.sendText(TEXT), { code });
       assert.equal(at.server.seen.length, 1);
@@ -189,8 +189,8 @@ describe('what may not be repeated', () => {
   }
 });
 
-describe('how long it goes on', () => {
-  test('it gives up after the retries it was given', async () => {
+describe('the limits of the retries:', () => {
+  test('the client gives up after the configured number of retries', async () => {
     await using at = await setUp((res) => refuse(res, 503, 'SERVICE_UNAVAILABLE'), { retries: 1 });
     await assert.rejects(at.client.instances.list(), { code: 'SERVICE_UNAVAILABLE' });
     assert.equal(at.server.seen.length, 2);
@@ -198,7 +198,7 @@ describe('how long it goes on', () => {
     assert.equal(at.server.seen.length, 3);
   });
 
-  test('it waits as long as Retry-After asks', async () => {
+  test('the client waits as long as Retry-After asks', async () => {
     await using at = await setUp(
       failing(1, (res) => refuse(res, 429, 'RATE_LIMITED', {}, { 'retry-after': '1' })),
     );
@@ -208,7 +208,7 @@ describe('how long it goes on', () => {
     assert.ok(tookMs >= 990, `${tookMs} ms`);
   });
 
-  test('it does not wait when Retry-After is past the deadline', async () => {
+  test('the client does not wait when Retry-After is past the deadline', async () => {
     await using at = await setUp((res) => refuse(res, 429, 'RATE_LIMITED', {}, { 'retry-after': '30' }), {
       deadlineMs: 5_000,
     });
@@ -228,7 +228,7 @@ describe('how long it goes on', () => {
     assert.ok(at.server.seen.length <= 2, `${at.server.seen.length} attempts`);
   });
 
-  test('it has no end when it is given none', async () => {
+  test('a call has no time limit when none is set', async () => {
     await using at = await setUp((res) => void setTimeout(() => json(res, 200, { ok: true }), 50), {
       timeoutMs: Number.POSITIVE_INFINITY,
     });
@@ -237,7 +237,7 @@ describe('how long it goes on', () => {
   });
 
   // A wait that is not called off outlasts the test.
-  test('the caller can call off the wait between two attempts', { timeout: 120_000 }, async () => {
+  test('the caller can abort the wait between two attempts', { timeout: 120_000 }, async () => {
     const leaving = new AbortController();
     const reason = new Error('enough');
     // The client warns as it begins to wait.

@@ -64,7 +64,7 @@ describe('the error of a send', () => {
     assert.deepEqual([...new Set(keys)], [error.idempotencyKey]);
   });
 
-  test('that its caller called off is an AbortedError with the key, and the reason as its cause', async () => {
+  test('that its caller aborted is an AbortedError with the key, and the reason as its cause', async () => {
     const leaving = new AbortController();
     const { error, keys } = await errorOf(() => leaving.abort(new Error('enough')), {
       signal: leaving.signal,
@@ -74,7 +74,7 @@ describe('the error of a send', () => {
     assert.equal((error.cause as Error).message, 'enough');
   });
 
-  test('whose token cannot be had for the next attempt still has the key', async () => {
+  test('without a token for the next attempt still has the key', async () => {
     const server = await startHttp((res) => void res.socket?.resetAndDestroy());
     let asked = 0;
     const token = () => {
@@ -91,7 +91,7 @@ describe('the error of a send', () => {
     await server.close();
   });
 
-  test('of a call without a key says null', async () => {
+  test('has a null key when the call had none', async () => {
     const server = await startHttp((res) => refuse(res, 404, 'INSTANCE_NOT_FOUND'));
     const client = createClient({ baseUrl: server.url });
     await assert.rejects(client.instances.get({ instanceId: INSTANCE }), (error: unknown) => {

@@ -264,7 +264,7 @@ describe('the pipeline that every request passes', () => {
     assert.equal((await refusal(nul)).code, 'BAD_REQUEST');
   });
 
-  test('what is not HTTP is answered with the envelope and closed', async () => {
+  test('a connection that does not speak HTTP is answered with the envelope and closed', async () => {
     const answer = await new Promise<string>((resolve, reject) => {
       const socket = connect(port, '127.0.0.1', () => socket.write('GARBAGE\r\n\r\n'));
       let text = '';

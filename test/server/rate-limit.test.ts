@@ -88,7 +88,7 @@ describe('the request rate of a company', () => {
     assert.equal((await limiter.take(company, 60)).allowed, true);
   });
 
-  test('what is left counts down to zero', async () => {
+  test('the remaining requests count down to zero', async () => {
     company += 1;
     const limiter = createRateLimiter({ db: parts.db, clock: createTestClock() });
     const left: number[] = [];

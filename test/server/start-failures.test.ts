@@ -32,7 +32,7 @@ async function withoutTheNewest(url: string, table: string): Promise<void> {
   await db.close();
 }
 
-describe('what stops a start is told in one line', () => {
+describe('a start that fails says why in one line:', () => {
   let parts: Parts;
   let dir: string;
   const noFolder = () => path.join(dir, 'a-file', 'data');

@@ -48,7 +48,7 @@ async function received(text = 'their news') {
 }
 
 describe('posting a status', () => {
-  test('reaches the audience, with its colours, and is told as status_text', async () => {
+  test('reaches the audience with its colours, and causes events of the family status_text', async () => {
     const key = randomUUID();
     const body = { text: 'news', background_color: '#00FF7f', font: 6 };
     const answer = await pipeline.send(instance, '/messages/status/text', body, { 'idempotency-key': key });
@@ -85,7 +85,7 @@ describe('posting a status', () => {
     await pipeline.send(guarded, '/messages/status/text', { text: 'x' }, { 'x-force-send': 'true' });
   });
 
-  test('of a wrong shape is 400', async () => {
+  test('in a wrong shape is 400', async () => {
     for (const body of [
       {},
       { text: '' },
@@ -104,7 +104,7 @@ describe('posting a status', () => {
 });
 
 describe('views', () => {
-  test('are told as status.viewed, once a contact, and listed', async () => {
+  test('cause status.viewed, once a contact, and are listed', async () => {
     const id = await post();
     const none = await pipeline.call(instance, 'GET', `/status/${id}/views`);
     assert.deepEqual(none.body, { status_message_id: id, count: 0, viewers: [] });
@@ -139,8 +139,8 @@ describe('views', () => {
   });
 });
 
-describe('what the audience does', () => {
-  test('a reaction and its taking back are status.reaction, and no message', async () => {
+describe('a response of the audience', () => {
+  test('is status.reaction and no message, for a reaction and its removal', async () => {
     const id = await post();
     for (const emoji of ['🔥', '']) {
       await pipeline.sandbox.post(`/phones/${friend}/messages`, {
@@ -160,7 +160,7 @@ describe('what the audience does', () => {
     assert.deepEqual(messages.body.data, []);
   });
 
-  test('an answer is status.reply, and message.received fires too', async () => {
+  test('is status.reply together with message.received, for an answer', async () => {
     const id = await post();
     const reply = await pipeline.sandbox.post(`/phones/${friend}/messages`, {
       to: instance.phone,
@@ -239,7 +239,7 @@ describe('statuses of others', () => {
 });
 
 describe('replying to a status', () => {
-  test('is a direct message that quotes it, told as status.reply_sent and kept in the feed', async () => {
+  test('is a direct message that quotes it, causes status.reply_sent and is kept in the feed', async () => {
     const { id } = await received();
     const answer = await pipeline.send(instance, `/status/${id}/reply`, {
       poster_phone: friend,
@@ -278,7 +278,7 @@ describe('replying to a status', () => {
     assert.deepEqual([reply.data.status_message_id, reply.data.content], [id, 'hello']);
   });
 
-  test('goes to nobody but who posted it, and to no status of its own', async () => {
+  test('reaches only its author, and is refused for a status of the own account', async () => {
     const { id } = await received();
     const stranger = pipeline.newPhone();
     const own = await post();
@@ -320,7 +320,7 @@ describe('replying to a status', () => {
     assert.equal((await reply(pipeline.newPhone())).status, 400);
   });
 
-  test('needs a text, a known type, a phone and a status that is there', async () => {
+  test('needs a text, a known type, a phone and an existing status', async () => {
     const { id } = await received();
     const reply = (ref: string, body: object) =>
       pipeline.call(instance, 'POST', `/status/${ref}/reply`, body);

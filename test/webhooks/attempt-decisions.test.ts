@@ -34,7 +34,7 @@ function endpointWith(more: Partial<Endpoint>): Endpoint {
   return Object.assign(createEndpoints().get(7, 1), { config: CONFIG }, more);
 }
 
-test('what may be begun at an endpoint', () => {
+test('an endpoint starts only attempts that its state allows', () => {
   const broken = { ...endpointWith({}).control, openUntilMs: NOW_MS + 1 };
   const probed = { ...endpointWith({}).control, openUntilMs: NOW_MS };
   const table: [
@@ -114,7 +114,7 @@ test('attempts become slow after a second and are cut off when their time is up'
   );
 });
 
-test('what came of an attempt', () => {
+test('an attempt ends in the outcome of its answer or failure', () => {
   const at = new Date('2026-01-01T00:00:00Z');
   const ok: PostAnswer = {
     statusCode: 200,
@@ -170,7 +170,7 @@ test('what came of an attempt', () => {
   }
 });
 
-test('when an attempt may be made before it is due', () => {
+test('a failed attempt sets the time before which the next one is not made early', () => {
   const at = new Date('2026-01-01T00:00:00Z');
   const table: [name: string, retryAfter: string | undefined, isEarly: boolean, earlyS: number | null][] = [
     ['at any time', undefined, false, null],

@@ -46,7 +46,7 @@ function countingDb(failing: () => boolean) {
   return { db: { query } as unknown as Db, total: () => written.reduce((sum, n) => sum + n, 0) };
 }
 
-test('what is left of more results than one statement takes is written without another result', async () => {
+test('results beyond the size of one statement are written without waiting for another result', async () => {
   const { db, total } = countingDb(() => false);
   const recorder = createAttemptRecorder({ db, log });
   for (let id = 1; id <= 700; id += 1) recorder.add(successOf(id));
@@ -56,7 +56,7 @@ test('what is left of more results than one statement takes is written without a
   assert.deepEqual(before, { written: 700, waiting: 0 });
 });
 
-test('what has gathered while the database was away is written once it is back', async () => {
+test('results that gathered while the database was away are written once it is back', async () => {
   let isAway = true;
   let failed = 0;
   const { db, total } = countingDb(() => {

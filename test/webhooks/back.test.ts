@@ -175,7 +175,7 @@ test('an endpoint that answers once and fails again costs one attempt, and the o
     assert.equal(tried.get(eventId)!.length, before.tried.get(eventId)!.length + 1);
 });
 
-test('who asked for time by Retry-After is not tried before it is over', async (t) => {
+test('an endpoint that sent Retry-After is not tried before that time is over', async (t) => {
   const asking: string[] = [];
   const retryAfter = (eventId: string) => {
     if (asking.length < 5 && !asking.includes(eventId)) asking.push(eventId);

@@ -40,7 +40,7 @@ function endpoint() {
   };
 }
 
-test('what an endpoint has to show before it gets retries that are not due', () => {
+test('an endpoint gets retries that are not due only once it has shown that it is back', () => {
   const table: [name: string, attempts: [atS: number, errorClass: ErrorClass][], window: number][] = [
     [
       'nothing has failed',

@@ -106,7 +106,7 @@ test('retries cool down five times as long as their claim took, while first atte
   }
 });
 
-test('whether the end of an attempt asks for a claim', () => {
+test('the end of an attempt asks for a claim only when there is more to claim', () => {
   const table: [name: string, state: Partial<ClaimState>, desires: boolean, expected: boolean][] = [
     ['its endpoint has work and room', {}, true, true],
     ['it has not', {}, false, false],
@@ -122,6 +122,6 @@ test('whether the end of an attempt asks for a claim', () => {
     );
 });
 
-test('what is held is counted up and down', () => {
+test('held deliveries are counted up and down', () => {
   assert.equal(afterHolding(afterHolding(NOTHING_CLAIMED, 5), -2).held, 3);
 });

@@ -59,7 +59,7 @@ describe('deliveries of events that the process of their dispatcher writes', () 
     assert.equal(warm.receiver.received[0]?.path, '/');
   });
 
-  test('of a suspended company wait until it is active again', async (t) => {
+  test('wait while their company is suspended, until it is active again', async (t) => {
     const warm = await startWarm(parts, t, { clock: systemClock });
     const setStatus = (status: string) =>
       parts.db.query('UPDATE companies SET status = $2 WHERE id = $1', [warm.webhook.companyId, status]);
@@ -156,7 +156,7 @@ describe('deliveries of events that the process of their dispatcher writes', () 
     assert.deepEqual(warm.begun, idsOf([...many, one]));
   });
 
-  test('told by several calls of one transaction are made once each and in their order', async (t) => {
+  test('that several calls of one transaction announce are made once each and in their order', async (t) => {
     const warm = await startWarm(parts, t);
     const events = Array.from({ length: 6 }, () => warm.event());
     await warm.commit(async (client, tell) => {

@@ -79,7 +79,7 @@ describe('deliveries that were claimed as they were written', () => {
     assert.deepEqual(warm.begun, [event.eventId]);
   });
 
-  test('are made once, under the new name, when the claim was made under one that was taken away meanwhile', async (t) => {
+  test('are made once, under the new worker id, when the claim was made under one that was taken away meanwhile', async (t) => {
     const ids = await Promise.all([newWorker(), newWorker()]);
     let nth = 0;
     let fenced = () => {};
@@ -134,7 +134,7 @@ describe('deliveries that were claimed as they were written', () => {
     assert.deepEqual(rows, [{ leased_until: new Date(until.getTime() + 1) }]);
   });
 
-  test('of others are claimed at once when room comes back that no event made use of', async (t) => {
+  test('that others wrote are claimed at once when reserved room comes back unused', async (t) => {
     const warm = await startWarm(parts, t);
     const found = Promise.withResolvers<void>();
     parts.bus.on('deliveries', () => found.resolve());
@@ -159,7 +159,7 @@ describe('deliveries that were claimed as they were written', () => {
     assert.deepEqual(warm.begun, idsOf(waiting));
   });
 
-  test('that were taken when it stops are given back', async (t) => {
+  test('are given back when the worker stops', async (t) => {
     const warm = await startWarm(parts, t);
     const gate = Promise.withResolvers<void>();
     const event = warm.event();

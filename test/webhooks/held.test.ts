@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => messaging.close());
 
-test('what is held for an endpoint goes back when it answers 410 or is disabled, and is not lost', async (t) => {
+test('deliveries held for an endpoint are given back when it answers 410 or is disabled, and are not lost', async (t) => {
   const { parts } = messaging;
   const dispatcher = await startDispatcher(parts);
   t.after(dispatcher.close);

@@ -20,7 +20,7 @@ before(async () => {
 });
 after(() => parts.close());
 
-test('what was answered while a write took seconds is recorded soon after, and not delivered again', async (t) => {
+test('deliveries that were answered while a write took seconds are recorded soon after, and not made again', async (t) => {
   const hot = createDb({ url: parts.url, poolSize: 6, log: parts.log, name: 'late', plans: 'indexed' });
   t.after(() => hot.close());
   const receiver = await startReceiver();

@@ -74,7 +74,7 @@ test('a queue that was empty when it was last analyzed is claimed and recorded b
   assert.ok(byRecord < 10 * CLAIMED, `the record read ${byRecord} index entries`);
 });
 
-test('what waits for an endpoint that is back is claimed and recorded without walking over what is done', async (t) => {
+test('deliveries that wait for an endpoint are claimed and recorded without walking over finished ones', async (t) => {
   const { webhookId } = await seedBacklog();
   // A backup, or an analyze, keeps the dead entries of the index: claims must begin behind them.
   const reader = createDb({ url: parts.url, poolSize: 1, log: parts.log, name: 'reader' });

@@ -208,7 +208,7 @@ function hoursOf(logs: readonly Log[], hours: number) {
   });
 }
 
-test('events, stuck and metrics say what reading every attempt would say, for any history', async () => {
+test('events, stuck and metrics agree with a reading of every attempt, for any history', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(attempt, { maxLength: 40 }),
@@ -418,7 +418,7 @@ describe('the lists of attempts', () => {
     assert.deepEqual(unknown, { logs: [], total: 0 });
   });
 
-  test('what is missing or wrong is refused by its code', async () => {
+  test('a missing or wrong parameter is refused with its own code', async () => {
     const call = (path: string) => messaging.call('GET', path, { key: world.company.apiKey });
     for (const [path, code, message] of [
       ['/v1/webhooks/instance-events', 'INSTANCE_ID_REQUIRED', 'instance_id: is required'],

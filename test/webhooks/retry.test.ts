@@ -64,7 +64,7 @@ test('a manual retry takes the place of the scheduled one, and the numbers go on
   assert.equal(delivery.receiver.requests, 2);
 });
 
-test('what failed for good, and what succeeded, can be replayed under the next number', async (t) => {
+test('deliveries that failed for good or succeeded can be replayed under the next number', async (t) => {
   let status = 422;
   const delivery = await setUp(() => status);
   t.after(delivery.close);

@@ -28,7 +28,7 @@ test('an endpoint has room for what is being written unless older deliveries may
     assert.equal(roomOf(Object.assign(readyEndpoint(), change), NOW_MS), room, name);
 });
 
-test('what an endpoint is given directly moves the place where claims look from, but not past older ones', () => {
+test('direct deliveries to an endpoint move the place where claims start to look, but not past older ones', () => {
   const endpoint = readyEndpoint();
   noteTaken(endpoint, 10_000, NOW_MS);
   assert.equal(endpoint.freshFromId, 10_000 - ID_MARGIN);
@@ -54,7 +54,7 @@ test('an endpoint is not forgotten while it has given room away or was passed ov
   }
 });
 
-test('what was found for an endpoint leaves no room until a claim has asked for it', () => {
+test('deliveries that were found for an endpoint leave no room until a claim has asked for them', () => {
   const endpoint = readyEndpoint();
   noteNew(endpoint);
   assert.equal(roomOf(endpoint, NOW_MS), 0);

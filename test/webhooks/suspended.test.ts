@@ -47,7 +47,7 @@ describe('webhooks of a suspended company', () => {
   /** Two scans of everything that is due, and then some. */
   const aWhile = () => new Promise((resolve) => setTimeout(resolve, 2_500));
 
-  test('get neither first attempts nor retries; reactivated, they get what has waited, once each', async () => {
+  test('get neither first attempts nor retries, and get each waiting delivery once when it is reactivated', async () => {
     company = await seedCompany(parts.db);
     const receiver = await startReceiver();
     const webhook = await seedWebhook(parts.db, company.companyId, receiver.url);
@@ -74,7 +74,7 @@ describe('webhooks of a suspended company', () => {
     ['is being claimed', 'deliveries-claim'],
     ['was claimed, and whose webhook is being read', 'webhooks-for-delivery'],
   ] as const)
-    test(`what ${what} at that moment is released too`, async () => {
+    test(`release a delivery that ${what} at that moment`, async () => {
       company = await seedCompany(parts.db);
       const receiver = await startReceiver();
       const webhook = await seedWebhook(parts.db, company.companyId, receiver.url);
@@ -127,7 +127,7 @@ describe('webhooks of a suspended company', () => {
       }
     });
 
-  test('what a worker holds already is released, attempts under way aside', async () => {
+  test('release the deliveries that a worker holds, except attempts under way', async () => {
     company = await seedCompany(parts.db);
     const answers: (() => void)[] = [];
     const receiver: Receiver = await startReceiver((_req, res) => {

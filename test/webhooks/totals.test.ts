@@ -62,7 +62,7 @@ describe('the totals of logs', () => {
     );
   });
 
-  test('of one event are what is shown, and cut where that is', async () => {
+  test('for one event count the logs that are shown, and are capped where those are', async () => {
     await addLogs(1_000, eventId);
     const ask = async () =>
       (await api.call('GET', `/v1/event-deliveries?event_id=${eventId}`, { key: company.apiKey })).body;

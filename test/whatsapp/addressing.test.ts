@@ -19,7 +19,7 @@ import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
 
 const WAIT_MS = 30_000;
 
-describe('an account that the network takes messages of', () => {
+describe('an account whose messages the network takes', () => {
   let network: WhatsAppNetwork;
   let driver: NetworkDriver;
   let own: PhoneHandle;
@@ -94,7 +94,7 @@ describe('an account that the network takes messages of', () => {
     await recorded.session.close();
   });
 
-  it('of nobody because it is limited is asked nothing twice', async () => {
+  it('to nobody, because it is limited, does not try a second address', async () => {
     network.faults.timeLock = { isActive: true, timesAsked: 0 };
     refuse('@s.whatsapp.net', 463);
     await assert.rejects(sendText(recorded, friend.jid, 'one'), { reason: 'new_chats_limited' });
@@ -103,7 +103,7 @@ describe('an account that the network takes messages of', () => {
     await recorded.session.close();
   });
 
-  it('by neither names tells the first refusal', async () => {
+  it('by neither kind of name reports the first refusal', async () => {
     network.faults.onMessage = (_device: LinkedDevice, { attrs }: Stanza) => {
       asked.push(attrs.to!);
       return { error: attrs.to?.endsWith('@lid') ? 400 : 463 };

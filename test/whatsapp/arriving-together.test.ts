@@ -41,7 +41,7 @@ class SlowKeys extends MemoryKeys {
   }
 }
 
-describe('what comes together', () => {
+describe('a group of messages that arrives together', () => {
   let network: WhatsAppNetwork;
   let driver: Awaited<ReturnType<typeof startNetworkAndDriver>>['driver'];
   let me: PhoneHandle;
@@ -119,7 +119,7 @@ describe('what comes together', () => {
     await isQuiet();
   });
 
-  it('is told with each edit and deletion behind the message that it is of', async () => {
+  it('is handed over with each edit and deletion behind its message', async () => {
     calls.length = 0;
     const [first, , third] = write(3);
     const change = (id: string, fields: object) => ({
@@ -139,7 +139,7 @@ describe('what comes together', () => {
     await isQuiet();
   });
 
-  it('holds up no message that is sent meanwhile, and receipts are recorded together', async () => {
+  it('delays no message that is sent meanwhile, and its receipts are recorded together', async () => {
     calls.length = 0;
     const sent: Promise<string>[] = [];
     for (let nth = 0; nth < COUNT; nth += 1) sent.push(sendText(session, friend.jid, `out ${nth}`));
@@ -185,7 +185,7 @@ describe('what comes together', () => {
     );
   });
 
-  it('comes again when it was stored and not acknowledged, and is opened no second time, however late the store is read', async () => {
+  it('comes again when it was stored and not acknowledged, and is not decrypted a second time, however late the store is read', async () => {
     const group = network.group(me, 'Readers', [friend]).jid;
     await arrived([friend.text(group, 'Hello')]);
     await isQuiet();

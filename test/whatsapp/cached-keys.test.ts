@@ -33,7 +33,7 @@ function open() {
 }
 
 describe('keys that a session has used', () => {
-  it('are read once, those too that are not there', async () => {
+  it('are read once, also when they do not exist', async () => {
     const { db, keys } = open();
     await db.write([change(1)]);
     for (let times = 0; times < 3; times += 1)
@@ -41,7 +41,7 @@ describe('keys that a session has used', () => {
     assert.deepEqual(db.reads, ['a', 'none']);
   });
 
-  it('are known from their write, and their removal', async () => {
+  it('are known from their write or removal', async () => {
     const { db, keys } = open();
     await keys.write([change(1)]);
     assert.equal((await keys.read('session', ['a'])).get('a'), 1);
@@ -59,7 +59,7 @@ describe('keys that a session has used', () => {
     assert.deepEqual(db.reads, ['a']);
   });
 
-  it('are not what a slow read brings that a write has overtaken', async () => {
+  it('are not replaced by a slow read that a write has overtaken', async () => {
     const { db, keys } = open();
     await db.write([change(1)]);
     const gate = Promise.withResolvers<void>();
@@ -71,7 +71,7 @@ describe('keys that a session has used', () => {
     assert.equal((await keys.read('session', ['a'])).get('a'), 2);
   });
 
-  it('are some hundreds: the others are read again', async () => {
+  it('are cached by the hundreds: others are read again', async () => {
     const { db, keys } = open();
     const ids = Array.from({ length: 300 }, (_, nth) => `${nth}`);
     await keys.write(ids.map((id) => change(1, id)));
@@ -81,7 +81,7 @@ describe('keys that a session has used', () => {
     assert.deepEqual(db.reads, ['0']);
   });
 
-  it('of other kinds, and all of a kind, come from the database', async () => {
+  it('come from the database for other kinds, and when a whole kind is read', async () => {
     const { db, keys } = open();
     await keys.write([change(1), change(1, 'm', 'message')]);
     await keys.read('message', ['m']);

@@ -68,7 +68,7 @@ describe('in a chat whose messages disappear', () => {
     return timerOf((await friend.message(message.networkId, WAIT_MS)).wire);
   }
 
-  it('what is sent disappears as well, from the first message that tells its timer', async () => {
+  it('a sent message disappears as well, from the first message with a timer on', async () => {
     assert.equal(await sent(friend.jid), 0);
     await heard(friend.send(own, timed('soon gone', DAY)));
     assert.equal(await sent(friend.jid), DAY);
@@ -90,7 +90,7 @@ describe('in a chat whose messages disappear', () => {
     assert.equal(await sent(friend.jid, 'reaction', { emoji: 'x' }, { target }), null);
   });
 
-  it('a change of the timer counts, whoever makes it, and its end', async () => {
+  it('a change or an end of the timer counts, whoever makes it', async () => {
     await heard(friend.send(own, timed('soon gone', DAY)));
     for (const [by, chat, seconds] of [
       [friend, own, WEEK],
@@ -102,7 +102,7 @@ describe('in a chat whose messages disappear', () => {
     }
   });
 
-  it('a message without a timer says that there is none any more', async () => {
+  it('a message without a timer ends the timer', async () => {
     await heard(friend.send(own, timed('soon gone', DAY)));
     assert.equal(await sent(friend.jid), DAY);
     await heard(friend.text(own, 'to stay'));
@@ -120,7 +120,7 @@ describe('in a chat whose messages disappear', () => {
     assert.equal(await sent(friend.jid), WEEK);
   });
 
-  it('a group tells its timer, and when that changes', async () => {
+  it('the timer of a group is known from the group, and so are its changes', async () => {
     const group = network.group(own, 'Secrets', [friend]);
     await heard(friend.text(own, 'marker'));
     assert.equal(await sent(group.jid), 0);
@@ -136,7 +136,7 @@ describe('in a chat whose messages disappear', () => {
   });
 });
 
-describe('the timer that a message tells', () => {
+describe('the timer of a message', () => {
   for (const [what, message, seconds] of [
     ['a plain text', { conversation: 'x' }, 0],
     ['a text with one', timed('x', DAY), DAY],

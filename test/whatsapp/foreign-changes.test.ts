@@ -12,7 +12,7 @@ const edit = (id: string, words: string): WireMessage => ({
 const revoke = (id: string): WireMessage => ({ protocolMessage: { type: 'REVOKE', key: { id } } });
 
 /** The network sees no words and no names of messages: nobody but who receives a change can judge it. */
-describe('who may change a message of a group:', () => {
+describe('a message of a group', () => {
   let account: BesiegedAccount;
   let admin: PhoneHandle;
   let victim: PhoneHandle;
@@ -48,7 +48,7 @@ describe('who may change a message of a group:', () => {
     };
   }
 
-  it('its author edits and deletes it', async () => {
+  it('is edited and deleted by its author', async () => {
     const id = victim.text(group, 'My words');
     await account.arrives(id);
     victim.send(group, edit(id, 'Better words'));
@@ -64,7 +64,7 @@ describe('who may change a message of a group:', () => {
     });
   });
 
-  it('nobody else edits it, and no other member deletes it', async () => {
+  it('is edited by nobody else, and deleted by no other member', async () => {
     const id = victim.text(group, 'My words');
     await account.arrives(id);
     attacker.send(group, edit(id, 'Foul words'));
@@ -73,7 +73,7 @@ describe('who may change a message of a group:', () => {
     assert.deepEqual(await toldOf(id), { words: [[victim.jid, 'My words']], changes: [] });
   });
 
-  it('an admin deletes it', async () => {
+  it('is deleted by an admin', async () => {
     const id = victim.text(group, 'My words');
     await account.arrives(id);
     admin.send(group, revoke(id));
@@ -81,7 +81,7 @@ describe('who may change a message of a group:', () => {
     assert.deepEqual((await toldOf(id)).changes, [['deleted', admin.jid, '']]);
   });
 
-  it('nobody changes from another chat what was sent to a group, or by the account itself', async () => {
+  it('is not changed from another chat, and neither is one of the account itself', async () => {
     const id = victim.text(group, 'My words');
     await account.arrives(id);
     const own = await sendText(account.recorded, group, 'Our words');
@@ -93,7 +93,7 @@ describe('who may change a message of a group:', () => {
     assert.deepEqual([(await toldOf(id)).changes, (await toldOf(own)).changes], [[], []]);
   });
 
-  it('who takes the id of a message takes nothing else of it', async () => {
+  it('is not changed by another message under its id', async () => {
     const id = victim.text(group, 'My words');
     // Strangers see an id when it has arrived.
     await account.arrives(id);
@@ -102,7 +102,7 @@ describe('who may change a message of a group:', () => {
     assert.deepEqual(await toldOf(id), { words: [[victim.jid, 'My words']], changes: [] });
   });
 
-  it('what is asked for again is what the account has sent, whoever has taken its id since', async () => {
+  it('is sent again with the account’s own words, whoever has used its id since', async () => {
     await account.arrives(victim.text(account.own, 'Directly'));
     await victim.message(await sendText(account.recorded, victim.jid, 'Answer'));
     victim.phone.restart(`${account.own.number}.${account.own.device.id}`);
@@ -128,7 +128,7 @@ describe('who may change a message of a group:', () => {
     );
   });
 
-  it('while the account was away, too', async () => {
+  it('is protected while the account is away, too', async () => {
     await account.recorded.session.close();
     const edited = victim.text(group, 'First words');
     attacker.send(group, edit(edited, 'Foul words'));
@@ -146,7 +146,7 @@ describe('who may change a message of a group:', () => {
     }
   });
 
-  it('of what was not recorded when a session ended, too', async () => {
+  it('is protected when it was not recorded before its session ended, too', async () => {
     await account.recorded.session.close();
     const id = 'A1B2C3D4E5F60718293A';
     let refusals = 0;

@@ -12,7 +12,7 @@ import { selfSigned } from '../support/whatsapp/tls-certificate.ts';
  * `.example.com/` that is another name, and whoever owns it may have it lead anywhere. The phone that names it may be
  * anybody's program.
  */
-it('what the library fetches comes from the media servers of the network, and from no address within the house', async (t) => {
+it('the library fetches only from the media servers of the network, and from no other address', async (t) => {
   let connections = 0;
   const server = createServer((socket) => {
     connections += 1;
@@ -41,7 +41,7 @@ it('what the library fetches comes from the media servers of the network, and fr
   assert.equal(connections, 0);
 });
 
-it('what is fetched has an end: the library keeps it whole', async (t) => {
+it('a fetch has a size limit, because the library holds all of it in memory', async (t) => {
   const { key, cert } = selfSigned();
   const chunk = Buffer.alloc(1024 * 1024);
   const server = createTlsServer({ key, cert }, (request, response) => {

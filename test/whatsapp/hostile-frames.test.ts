@@ -37,7 +37,7 @@ interface Account {
 }
 
 /** Errors that nobody hears fail the test by themselves, as they would end a worker's process. */
-describe('whatever frames a session is sent, it costs that session alone:', () => {
+describe('hostile frames hurt only the session that gets them:', () => {
   let network: WhatsAppNetwork;
   let driver: NetworkDriver;
   let besieged: Account;
@@ -100,7 +100,7 @@ describe('whatever frames a session is sent, it costs that session alone:', () =
     }
   }
 
-  it('each frame that cannot be read ends the session with a reason, and the next one gets what came behind it', async () => {
+  it('each unreadable frame ends the session with a reason, and the next session gets the messages behind it', async () => {
     const random = randomOf(1);
     const stanzas = stanzasOf(besieged.phone, other.phone);
     const seen = new Set<string>();
@@ -132,7 +132,7 @@ describe('whatever frames a session is sent, it costs that session alone:', () =
     }
   });
 
-  it('10,000 mutated and random frames, while another session sends and receives', {
+  it('another session sends and receives during 10,000 mutated and random frames', {
     timeout: 280_000,
   }, async () => {
     const seed = randomInt(2 ** 31);

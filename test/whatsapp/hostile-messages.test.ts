@@ -19,7 +19,7 @@ const WITH_NUL = 'A\u0000B';
  * Whatever a stranger sends costs itself alone: what comes behind it arrives, in this session and in the next one. An
  * error that nobody catches would end the process with all its sessions; here it fails the test.
  */
-describe('what comes behind a hostile message arrives all the same:', () => {
+describe('the messages behind hostile ones arrive:', () => {
   let account: BesiegedAccount;
   let stranger: PhoneHandle;
   before(async () => {
@@ -41,7 +41,7 @@ describe('what comes behind a hostile message arrives all the same:', () => {
     return { pollUpdateMessage: { pollCreationMessageKey, vote: sealVote(bytes, of) } };
   }
 
-  it('a vote that is sealed as it must be and says nothing that can be read', async () => {
+  it('behind a vote that is sealed correctly and has unreadable content', async () => {
     const messageSecret = randomBytes(32);
     const options = [{ optionName: 'Yes' }, { optionName: 'No' }];
     const pollId = send({
@@ -53,14 +53,14 @@ describe('what comes behind a hostile message arrives all the same:', () => {
     await nextArrives();
   });
 
-  it('a vote in what is no poll, and has a secret', async () => {
+  it('behind a vote in a message that is no poll and has a secret', async () => {
     const messageSecret = randomBytes(32);
     const id = send({ conversation: 'No poll', messageContextInfo: { messageSecret } });
     send(vote(id, messageSecret, Buffer.alloc(0)));
     await nextArrives();
   });
 
-  it('a vote in a poll of more options than there can be', async () => {
+  it('behind a vote in a poll with more options than there can be', async () => {
     const messageSecret = randomBytes(32);
     const options = Array.from({ length: 10_000 }, (_, at) => ({ optionName: `${at}` }));
     const pollId = send({ pollCreationMessage: { options }, messageContextInfo: { messageSecret } });
@@ -70,7 +70,7 @@ describe('what comes behind a hostile message arrives all the same:', () => {
     assert.ok(!inbound.some(({ content }) => content.poll_message_id === pollId));
   });
 
-  it('votes, edits and deletions that name messages by what the database takes for no name', async () => {
+  it('behind votes, edits and deletions that name messages by ids that the database refuses', async () => {
     for (const id of [WITH_NUL, LONG, '']) {
       send(vote(id, randomBytes(32), Buffer.alloc(0)));
       send({ protocolMessage: { type: 'REVOKE', key: { id } } });
@@ -81,13 +81,13 @@ describe('what comes behind a hostile message arrives all the same:', () => {
     assert.deepEqual(account.recorded.changes, []);
   });
 
-  it('messages under such a name', async () => {
+  it('behind messages with such an id', async () => {
     send({ conversation: 'Long' }, LONG);
     send({ conversation: 'NUL' }, WITH_NUL);
     await nextArrives();
   });
 
-  it('the sender key of a group with such a name', async () => {
+  it('behind the sender key of a group with such an id', async () => {
     const { distribution } = stranger.phone.sealForChat('123456@g.us', [], Buffer.from('x'));
     for (const groupId of [WITH_NUL, LONG]) {
       const key = { groupId, axolotlSenderKeyDistributionMessage: distribution };
@@ -96,7 +96,7 @@ describe('what comes behind a hostile message arrives all the same:', () => {
     await nextArrives();
   });
 
-  it('reactions and votes that name nothing', async () => {
+  it('behind reactions and votes that name nothing', async () => {
     send({ reactionMessage: { text: '👍' } });
     send({ pollUpdateMessage: { vote: { encPayload: Buffer.alloc(20), encIv: Buffer.alloc(12) } } });
     send({ protocolMessage: { type: 'REVOKE' } });
@@ -104,7 +104,7 @@ describe('what comes behind a hostile message arrives all the same:', () => {
     await nextArrives();
   });
 
-  it('messages nested in each other, deeper and deeper until they cannot be read', async () => {
+  it('behind messages nested in each other, deeper and deeper until they cannot be read', async () => {
     for (let depth = 250; depth <= 8_000; depth += 250) send(raw(nested(depth)));
     await nextArrives();
     // The next session begins with what this one has not recorded.
@@ -113,13 +113,13 @@ describe('what comes behind a hostile message arrives all the same:', () => {
     await nextArrives();
   });
 
-  it('no message at all', async () => {
+  it('behind no message at all', async () => {
     send(raw(randomBytes(2_000)));
     send(raw(Buffer.alloc(0)));
     await nextArrives();
   });
 
-  it('so many unreadable messages that a quarter of a second for each would be too long', async () => {
+  it('behind so many unreadable messages that a quarter of a second for each would be too long', async () => {
     const other = account.newPhone();
     await account.arrives(other.text(account.own, 'Hello'));
     for (let count = 0; count < 200; count += 1) send(raw(randomBytes(2_000)));
@@ -127,14 +127,14 @@ describe('what comes behind a hostile message arrives all the same:', () => {
     await nextArrives();
   });
 
-  it('typing that says nothing of what is done', async () => {
+  it('behind typing without a state', async () => {
     const { device } = account.own;
     device.tell(node('chatstate', { from: stranger.jid }, []));
     device.tell(node('presence', { from: stranger.jid, last: 'soon' }));
     await nextArrives();
   });
 
-  it('calls of nobody and without an id, and a call of a group is no message', async () => {
+  it('behind calls without a caller or an id, and a call of a group is no message', async () => {
     const { device } = account.own;
     const call = (what: string, attrs: Record<string, string>) =>
       device.deliver(
@@ -153,7 +153,7 @@ describe('what comes behind a hostile message arrives all the same:', () => {
     assert.ok(!inbound.some(({ networkId }) => ['C1', 'C2'].includes(networkId)));
   });
 
-  it('what the library makes no message of is let go after a while', async () => {
+  it('behind a message that the library drops, whose stored copy is removed after a while', async () => {
     const marker = randomBytes(16).toString('hex');
     const held = async () => {
       const rows = await account.kept.keys.read('plain');
@@ -171,7 +171,7 @@ describe('what comes behind a hostile message arrives all the same:', () => {
     assert.equal((await held()).length, 0);
   });
 
-  it('histories that are small, and too large or of too many parts when they are unpacked', async () => {
+  it('behind small histories that unpack to too many bytes or parts', async () => {
     // A field that no history has, full of zeros.
     const large = deflateSync(writeFields([[999, Buffer.alloc(UNPACKED_MAX_BYTES + 1)]]));
     const many = deflateSync(emptyParts(READS_MAX / 2 + 1));
@@ -194,7 +194,7 @@ describe('what comes behind a hostile message arrives all the same:', () => {
     assert.equal(account.recorded.history.length, told + 1);
   });
 
-  it('all of it once more, in the next session', async () => {
+  it('behind all of these once more, in the next session', async () => {
     await account.recorded.session.close();
     await account.open();
     await nextArrives();

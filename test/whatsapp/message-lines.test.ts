@@ -14,7 +14,7 @@ function message(chat: string, id: string, isMedia = false): LibraryMessage {
   return { key, message: isMedia ? { imageMessage: { caption: id } } : { conversation: id } };
 }
 
-describe('lines of received messages', () => {
+describe('in the lines of received messages,', () => {
   let main: Pump;
   let lines: MessageLines;
   let recorded: string[];
@@ -41,7 +41,7 @@ describe('lines of received messages', () => {
     for (let turn = 0; turn < 20; turn += 1) await nextTurn();
   };
 
-  it('a message that waits for its media holds up its own chat alone', async () => {
+  it('a message that waits for its media delays only its own chat', async () => {
     const { resolve } = hold('picture');
     const all = [
       lines.take(message(ANN, 'picture', true)),
@@ -89,7 +89,7 @@ describe('lines of received messages', () => {
     assert.deepEqual(recorded, ['status', 'reply']);
   });
 
-  it('what is not recorded when the session ends is refused, and the rest is recorded', async () => {
+  it('a message that is not recorded when the session ends is refused, and the rest is recorded', async () => {
     const { resolve } = hold('picture');
     const first = lines.take(message(ANN, 'picture', true));
     await settled();

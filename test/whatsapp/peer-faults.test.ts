@@ -4,7 +4,7 @@ import { startWhatsAppNetwork, type WhatsAppNetwork } from '../support/whatsapp/
 import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
 import { connectRaw, pairRaw, type RawClient, type RawState } from '../support/whatsapp/raw-client.ts';
 
-describe('what can happen to a client on the simulated WhatsApp network:', () => {
+describe('a client on the simulated WhatsApp network sees that', () => {
   let network: WhatsAppNetwork;
   let ann: PhoneHandle;
   let bob: PhoneHandle;
@@ -49,7 +49,7 @@ describe('what can happen to a client on the simulated WhatsApp network:', () =>
     assert.equal(await again.closed(), 403);
   });
 
-  it('it is told to log in again, or that the network is not available', async () => {
+  it('it has to log in again, or that the network is not available', async () => {
     network.control.streamError(ann.device, 515);
     assert.equal(await client.closed(), 515);
     network.faults.failLogin = { reason: 503, times: 1 };

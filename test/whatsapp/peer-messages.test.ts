@@ -88,14 +88,14 @@ describe('between a client and the phones of the simulated WhatsApp network', ()
     assert.equal(bob.messages.filter(({ id }) => id === '3EB0AA04').length, 1);
   });
 
-  it('what the user writes on the own phone comes as sent by the account', async () => {
+  it('messages that the user writes on the own phone come as sent by the account', async () => {
     const id = ann.text(bob, 'From my phone');
     const received = await client.message(id);
     assert.deepEqual([received.key.fromMe, received.key.remoteJid], [true, bob.jid]);
     assert.equal(received.message?.conversation, 'From my phone');
   });
 
-  it('what came while the client was away comes with its next login, in order', async () => {
+  it('messages that came while the client was away come with its next login, in order', async () => {
     await client.close();
     const ids = ['one', 'two', 'three'].map((text) => bob.text(ann, text));
     client = await connectRaw(network, state);

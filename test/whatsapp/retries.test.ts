@@ -18,7 +18,7 @@ import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
 const WAIT_MS = 30_000;
 
 /** The driver keeps nothing in memory for it: what is asked for again is read from the store. */
-describe('a phone that cannot open what it was sent, asks for it again and reads it:', () => {
+describe('a phone that cannot decrypt a message asks for it again and reads it:', () => {
   let network: WhatsAppNetwork;
   let driver: NetworkDriver;
   let own: PhoneHandle;
@@ -60,7 +60,7 @@ describe('a phone that cannot open what it was sent, asks for it again and reads
     assert.equal(network.ledger.find((entry) => entry.id === id)?.timesSeen, 2);
   });
 
-  it('of a group, a text', async () => {
+  it('a text in a group', async () => {
     const other = network.phone(newNumber());
     const group = network.group(own, 'Rowers', [friend, other]).jid;
     await friend.message(await sendText(recorded, group, 'First'), WAIT_MS);

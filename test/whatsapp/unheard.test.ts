@@ -33,7 +33,7 @@ describe('an error that nobody hears', () => {
   }
 });
 
-describe('what the library gets in place of its surroundings:', () => {
+describe('the replacements of Node.js that the library gets:', () => {
   it('a listener that fails keeps no other from hearing the event, and each failure says of which event it is', async () => {
     const heard: unknown[] = [];
     const told: string[] = [];

@@ -488,7 +488,7 @@ describe('on the wire to a phone,', () => {
     }
   });
 
-  it('what was received is forwarded with a mark, whose score grows', async () => {
+  it('a received message is forwarded with a mark, whose score grows', async () => {
     const first = friend.text(me, 'Pass it on');
     const again = friend.send(me, {
       extendedTextMessage: { text: 'Pass it on', contextInfo: { forwardingScore: 1, isForwarded: true } },
@@ -506,7 +506,7 @@ describe('on the wire to a phone,', () => {
     }
   });
 
-  it('what this side sent is forwarded without a mark', async () => {
+  it('a message that this side sent is forwarded without a mark', async () => {
     const own = outbound(friend.jid, 'text', { text: 'Mine' });
     await sent(own);
     const source = { id: own.networkId, chat: friend.jid as OutboundMessage['to'], from_me: true };

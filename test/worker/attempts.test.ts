@@ -69,7 +69,7 @@ async function seedTask(db: Db) {
   };
 }
 
-test('a send whose note was written, and whose connection broke before it was told, is sent once and not taken for sent', async () => {
+test('a send whose note was written as its connection broke is sent once and not taken for sent', async () => {
   let breaks = true;
   const db: Db = {
     ...parts.db,
@@ -92,7 +92,7 @@ test('a send whose note was written, and whose connection broke before it was to
   assert.equal(task.sent.length, 1);
 });
 
-test('what another owner may have sent meanwhile is not sent again', async () => {
+test('a task that another owner may have sent meanwhile is not sent again', async () => {
   const db: Db = {
     ...parts.db,
     async transaction(work, opening) {

@@ -41,7 +41,7 @@ function ownerOf(tries: WorkTries, record: (item: string, care: Care) => void) {
   return (items: readonly string[]) => bounded.record(pipeline, items);
 }
 
-test('what waited for a storage under one owner is recorded whole by the next, however often it was tried', async () => {
+test('an item that waited for a storage under one owner is recorded whole by the next, however often it was tried', async () => {
   const tries = createCounts();
   const waiting = ownerOf(tries, () => {
     throw new LocalFailure('the storage is away');

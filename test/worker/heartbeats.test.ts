@@ -26,7 +26,7 @@ test('a heartbeat proves life for five seconds from when it was sent, by whichev
   assert.equal(provesLife(NO_HEARTBEATS, at(0)), false);
 });
 
-test('who has been beating for three seconds without a gap is steady', () => {
+test('a worker that has been beating for three seconds without a gap is steady', () => {
   let beats = NO_HEARTBEATS;
   for (const s of [10, 11, 12]) beats = afterHeartbeat(beats, at(s), at(s));
   assert.deepEqual([isSteady(beats, at(12.999)), isSteady(beats, at(13))], [false, true]);

@@ -5,7 +5,7 @@ import { PENDING_PAGE } from '@posthorn/core/sending/load-pending.ts';
 import { waitFor } from '../support/process.ts';
 import { SOON_MS, startQueue, taskOf } from './table-queue.ts';
 
-test('what the acceptor says is sent, in its order and without a read', async (t) => {
+test('tasks that the acceptor hands over are sent in its order and without a read', async (t) => {
   const { queue, accept, page, sent, reads, isIdleAt } = await startQueue(t);
   queue.wakeWith(page(0, accept(3, 5)));
   await isIdleAt(5);
@@ -89,7 +89,7 @@ test('a page from before a detach is not used', async (t) => {
   assert.deepEqual(sent, []);
 });
 
-test('what is cancelled before its page is read is not sent, also when that is recorded by then', async (t) => {
+test('a task that is cancelled before its page is read is not sent', async (t) => {
   const { queue, accept, page, sent, onSend, isIdleAt } = await startQueue(t);
   const answer = Promise.withResolvers<void>();
   const again = Promise.withResolvers<void>();

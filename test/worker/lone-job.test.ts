@@ -39,7 +39,7 @@ async function pass(ms: number): Promise<void> {
   }
 }
 
-test('of several processes one runs the round, once in its time, and says where', async (t) => {
+test('one of several processes runs the round, once in its time, and says where', async (t) => {
   const counted = counting();
   const jobs = [1, 2, 3].map(() => jobIn(parts.db, counted.round));
   for (const job of jobs) {

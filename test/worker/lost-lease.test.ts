@@ -98,7 +98,7 @@ async function seedTask(
   return { messageId, taskId };
 }
 
-test('of two received messages between which the epoch is raised, one is stored and one is refused', async () => {
+test('one of two received messages is stored and one is refused when the epoch is raised between them', async () => {
   const instanceId = await seedInstance(parts.db, company.companyId, { state: 'CONNECTED' });
   const recorder = createInboundRecorder(parts);
   const lease = await currentLease(instanceId);
@@ -255,7 +255,7 @@ test('nothing but the two doors asks for leases, so nothing can drop what it was
   assert.deepEqual(asking, ['core/instances/lock-leases.ts']);
 });
 
-test('whatever a session is told after its lease has passed is not acknowledged, and the instance gets a new session', async (t) => {
+test('messages that reach a session after its lease has passed are not acknowledged, and the instance gets a new session', async (t) => {
   const sinks: SessionSink[] = [];
   const epochs: number[] = [];
   const driver: NetworkDriver = {

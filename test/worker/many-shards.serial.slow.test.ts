@@ -104,7 +104,7 @@ describe(`${SHARDS} shards over ${OWNERS} owners in one process, each with a con
     return new Map(rows.map((row) => [row.shard, row.owner]));
   };
 
-  it('a start of all at once shares them evenly, with at most two tries and two moves a shard', async () => {
+  it('a start of all owners at once shares the shards evenly, with at most two tries and two moves a shard', async () => {
     const since = performance.now();
     for (const nth of range(OWNERS)) startOwner(`owner ${nth}`, nth === 100 ? way.url : url);
     await waitFor(isShared, 90_000, { what: 'all are shared evenly', everyMs: 50 });
@@ -116,7 +116,7 @@ describe(`${SHARDS} shards over ${OWNERS} owners in one process, each with a con
     assert.ok(moves <= 2 * SHARDS, `${moves} acquisitions and releases`);
   });
 
-  it('of an owner that dies the shards go to others, and no other shard changes its owner', async () => {
+  it('the shards of an owner that dies go to others, and no other shard changes its owner', async () => {
     const before = await ownersOfShards();
     const [dead] = owners.splice(100, 1);
     const share = dead!.owner.owned().length;
@@ -135,7 +135,7 @@ describe(`${SHARDS} shards over ${OWNERS} owners in one process, each with a con
     await Promise.all([dead!.owner.stop(), dead!.membership.stop()]);
   });
 
-  it('tries no lock and moves nothing while nothing changes', async () => {
+  it('no lock is tried and no shard is moved while nothing changes', async () => {
     const before = {
       tried: total(owners.map((one) => one.tried)),
       moves: total(owners.map((one) => one.moves)),

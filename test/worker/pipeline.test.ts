@@ -136,7 +136,7 @@ test('a text reaches the phone and its sent, delivered and read events come in o
   assert.equal(left.rows.length, 0);
 });
 
-test('what a phone writes is recorded once, told once, and counts as an answer', async () => {
+test('a message of a phone is recorded once, causes one event, and counts as an answer', async () => {
   await start();
   const instance = await connectedInstance({ anti_spam_guard_enabled: true });
   const phone = newPhone();
@@ -157,7 +157,7 @@ test('what a phone writes is recorded once, told once, and counts as an answer',
   await send(instance.id, phone, '4');
 });
 
-test('a refused message is told as text.delivery_failed and the next one goes on', async () => {
+test('a refused message causes text.delivery_failed, and the next one is sent', async () => {
   await start();
   const instance = await connectedInstance();
   await control.post('/faults', {
@@ -231,7 +231,7 @@ test('a send whose outcome is unknown on a network that does not drop duplicates
   assert.deepEqual(rows, [{ status: 'read', failed_reason: null, failed_at: null, sent: true }]);
 });
 
-test('a send that its driver gives up is of unknown outcome, what follows goes on, and the driver hears what is recorded', async () => {
+test('a send that its driver gives up has an unknown outcome, the next ones are sent, and the driver hears what is recorded', async () => {
   const driver = createSandboxDriver({ url: sandbox.url });
   const recorded: string[] = [];
   await start({
@@ -276,7 +276,7 @@ test('a broker that loses every wake-up delays a message by seconds and does not
   await waitFor(async () => (await shownTexts(phone)).length === 1, 15_000);
 });
 
-test('with a relay that is frozen and a broker that is away, sends go on within seconds', async () => {
+test('sends continue within seconds while the relay is frozen and the broker is away', async () => {
   const away: Broker = { ...createInProcessBroker(), isUp: () => false };
   await start({ broker: away });
   const instances = [await connectedInstance(), await connectedInstance(), await connectedInstance()];
@@ -317,7 +317,7 @@ test('a send that does not get on makes its worker late, and work that gets on d
   await waitFor(() => worker.lateMs() === 0);
 });
 
-test('an instance is disconnected, connected again and logged out as its users want', async () => {
+test('an instance is disconnected, connected again and logged out as its users ask', async () => {
   await start();
   const instance = await connectedInstance();
   const want = async (wanted: string) => {

@@ -26,7 +26,7 @@ const AT_REST: QueueProgress = onIdle(
 /** The same, told of more work at 1000. */
 const WOKEN = afterWake(AT_REST, 9, 1_000);
 
-test('what a queue says of itself, state by state', () => {
+test('a queue reports its progress for each of its states', () => {
   const table: [
     name: string,
     state: QueueProgress,
@@ -55,13 +55,13 @@ test('what a queue says of itself, state by state', () => {
     );
 });
 
-test('a wake for what was handled changes nothing; one for more, or for it is not said what, does', () => {
+test('a wake for handled tasks changes nothing; one for newer tasks, or for unnamed ones, does', () => {
   assert.equal(afterWake(AT_REST, 7, 1_000), AT_REST);
   assert.equal(afterWake(AT_REST, 3, 1_000), AT_REST);
   for (const upToSeq of [8, undefined]) assert.equal(afterWake(AT_REST, upToSeq, 1_000).mayHaveWork, true);
 });
 
-test('the time at rest does not count as late, that of work that waits does', () => {
+test('time at rest does not count as late, but time in which work waits does', () => {
   assert.equal(lateMs(WOKEN, 1_000), 0);
   assert.equal(lateMs(afterWake(WOKEN, 12, 3_000), 3_000), 2_000, 'a second wake is no progress');
   assert.equal(lateMs(afterRest(AT_REST, 3_000), 3_000), 0, 'it looked by itself');

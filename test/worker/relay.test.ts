@@ -77,7 +77,7 @@ async function outboxOf(instanceId: string): Promise<{ seq: number; marked: bool
   return rows;
 }
 
-test('a wake-up goes out once, and what is still there a while later is marked as published', async (t) => {
+test('a wake-up goes out once, and is marked as published when its row is still there a while later', async (t) => {
   const instanceId = await seedInstance(parts.db, company.companyId);
   const { broker, published } = keepingBroker();
   const relay = startRelay({ ...parts, clock: systemClock, broker, isLeader: () => true });
@@ -98,7 +98,7 @@ test('a wake-up goes out once, and what is still there a while later is marked a
   assert.deepEqual(wakeUps, [...new Set(wakeUps)], 'none twice');
 });
 
-test('what was published and not marked is published again when the broker comes back, perhaps empty', async (t) => {
+test('messages that were published and not marked are published again when the broker comes back, perhaps empty', async (t) => {
   const instanceId = await seedInstance(parts.db, company.companyId);
   const { broker, published, comeBack } = keepingBroker();
   const relay = startRelay({ ...parts, clock: systemClock, broker, isLeader: () => true });

@@ -35,7 +35,7 @@ const ROW: SessionRow = {
   codePhone: null,
 };
 
-test('how an instance gets to where its row wants it', () => {
+test('an instance moves step by step to the state that its row asks for', () => {
   const { generation } = ROW;
   const none: HeldSession = { isOpen: false, triedGeneration: generation, isRetrying: false };
   const retrying: HeldSession = { ...none, isRetrying: true };
@@ -65,7 +65,7 @@ test('how an instance gets to where its row wants it', () => {
     assert.deepEqual(planSettling({ ...ROW, ...row }, held), plan, JSON.stringify([row, held]));
 });
 
-test('what follows when a session has ended', () => {
+test('the end of a session leads to the next step for its reason', () => {
   const table: [reason: DisconnectReason, state: SessionRow['state'], expected: object][] = [
     ['closed', 'CONNECTED', { grace: 'goes_on' }],
     ['connection_lost', 'CONNECTED', { grace: 'starts', retry: 'back_off' }],
@@ -140,14 +140,14 @@ test('tries begin anew with a connection, and after a session that failed on wha
     assert.equal(startsAnew(reason, since, now), expected, `${reason} ${since?.getTime()}`);
 });
 
-test('a cut of a connected session is not told at once, a failed one is', () => {
+test('a cut of a connected session is not reported at once, a failed one is', () => {
   assert.equal(isErrorTold('connection_lost', 'CONNECTED'), false);
   assert.equal(isErrorTold('connection_lost', 'PAIRING'), true);
   assert.equal(isErrorTold('failed', 'CONNECTED'), true);
   assert.equal(isErrorTold('failed', 'DISCONNECTED'), true);
 });
 
-test('the end of a pairing is told as long as something of it is left', () => {
+test('the end of a pairing is reported as long as something of it is left', () => {
   const told = {
     to: 'DISCONNECTED',
     reason: 'logged_out',
@@ -181,7 +181,7 @@ test('tries that failed together come a quarter earlier or later', () => {
   assert.equal(withJitter(0, 0.9), 0);
 });
 
-test('a row asks for more by what users ask for, not by what workers write', () => {
+test('a row needs work when users change it, not when workers write it', () => {
   const asks = (other: Partial<SessionRow>) => asksForMore(ROW, { ...ROW, ...other });
   assert.equal(asks({}), false);
   assert.equal(asks({ state: 'DISCONNECTED', credentials: null }), false);

@@ -145,7 +145,7 @@ test('a worker whose lock connection is cut again and again closes its shards be
   assertOneOwnerEach(holds);
 });
 
-test('what a worker has closed after a cut and does not take again goes to another one', async () => {
+test('a shard that a worker closed after a cut and does not take again goes to another one', async () => {
   const holds: Hold[] = [];
   const tag = newWorkerTag();
   const a = startOwner('a', holds, 50, tag);

@@ -65,12 +65,12 @@ describe('media of a received message', () => {
     assert.equal((await store(picture('A'), 'whole')).incomplete, 'media_unavailable');
   });
 
-  test('of a status is tried as often as any item: what comes behind it is not of its chat', async () => {
+  test('is tried as often as any item when it belongs to a status, because later items are of other chats', async () => {
     failure = new SendUnavailable();
     await assert.rejects(store(picture('A', 'status@broadcast'), 'whole'), SendUnavailable);
   });
 
-  test('that the network refuses is not waited for', async () => {
+  test('is not waited for when the network refuses it', async () => {
     failure = new SendRefused('media_expired');
     assert.equal((await store(picture('A'), 'whole')).incomplete, 'media_expired');
   });

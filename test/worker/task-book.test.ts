@@ -11,7 +11,7 @@ function task(taskId: string, createdAt = NOW): PendingTask {
   return { taskId, messageId: taskId, operation: 'text', createdAt } as PendingTask;
 }
 
-test('what follows from the outcome of an attempt', () => {
+test('the outcome of an attempt decides what becomes of its task', () => {
   const sent: TaskOutcome = { to: 'sent', at: NOW };
   const failed: TaskOutcome = { to: 'failed', at: NOW, reason: 'refused', wireState: 'not_sent' };
   const deferred: TaskOutcome = { to: 'deferred', reason: 'forward_unavailable' };
@@ -33,7 +33,7 @@ test('what follows from the outcome of an attempt', () => {
     assert.deepEqual(afterOutcome({ createdAt }, outcome, NOW, DEFERRAL), expected, name);
 });
 
-test('what follows when an end could not be recorded', () => {
+test('an end that could not be recorded is tried again, given up or left to the next owner', () => {
   const none = { isStopping: false, isLeaseLost: false, isUnavailable: false };
   const table: [failure: Partial<typeof none>, refusals: number, expected: object][] = [
     [{}, 0, { to: 'retry', refusals: 1 }],

@@ -147,7 +147,7 @@ before(async () => {
 });
 after(() => pipeline.close());
 
-test('what somebody says about themselves is asked of the network', async () => {
+test('the API reads the about text of a person from the network', async () => {
   const instance = await pipeline.connect();
   const phone = pipeline.newPhone();
   await pipeline.sandbox.post('/phones', { phone, about: 'Gone fishing' });
@@ -160,11 +160,11 @@ test('what somebody says about themselves is asked of the network', async () => 
 
 /** What then has to be green: the network answers, and the tables of abilities and commands know of it. */
 export const driverCallTests: readonly TestRun[] = [
-  { files: ['test/profile/about.test.ts'], passes: 'what somebody says about themselves' },
+  { files: ['test/profile/about.test.ts'], passes: 'the about text of a person' },
   {
     files: ['test/messages/abilities.test.ts'],
-    named: 'every ability is some route',
-    passes: 'every ability is some route',
+    named: 'are each used by a route',
+    passes: 'are each used by a route',
   },
   { files: ['test/cli/endpoints.test.ts'], named: 'has a command', passes: 'has a command' },
 ];
