@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A load balancer that knows only what /ready tells it, and never tries again. */
+/** A load balancer that knows of its servers only their /ready, and never tries a request again. */
 export interface Balancer {
   url: string;
   /** Looks after one more server from now on. */
   add(target: string): void;
   /** Whether requests go to that server now. */
   isIn(target: string): boolean;
-  /** What it could not pass on, or lost half-way: one line each. */
+  /** Requests that it could not pass on, or lost half-way: one line each. */
   readonly failures: string[];
   close(): Promise<void>;
 }
@@ -18,13 +18,13 @@ const LOOK_EVERY_MS = 200;
 const LOOK_TIMEOUT_MS = 2_000;
 /** Longer than clients keep idle connections: ended here, one might have a request on its way. */
 const KEEP_ALIVE_MS = 72_000;
-/** Looks without an answer that it takes; an answer that says no, and a refused connection, count at once. */
+/** Silent looks before a server counts as out; an answer that refuses, and a refused connection, count at once. */
 const SILENT_LOOKS = 3;
 
 /**
- * Passes requests to the `targets` in turn over connections that it keeps, as nginx and HAProxy do. A
- * target is in while `/ready` answers 200 and its `status` does not say that it drains, which is all that
- * billing tells; one that is merely slow to answer stays in for a while. What fails is answered with 502.
+ * Passes requests to the `targets` in turn over connections that it keeps, as nginx and HAProxy do. A target is in
+ * while `/ready` answers 200 and its `status` does not say that it drains, which is the only sign that billing gives;
+ * one that is merely slow to answer stays in for a while. Requests that cannot be passed on are answered with 502.
  */
 export async function startBalancer(targets: readonly string[]): Promise<Balancer> {
   const agent = new Agent({ keepAlive: true });

@@ -6,7 +6,7 @@ export interface Bare {
   body: Buffer;
 }
 
-/** An answer as it comes over the wire: fetch would decompress it and follow where it leads. */
+/** An answer as it comes over the wire: fetch would decompress it and follow redirects. */
 export function bare(url: string, method: string, encoding: string): Promise<Bare> {
   return new Promise((resolve, reject) => {
     const asked = request(url, { method, headers: { 'accept-encoding': encoding } }, (response) => {

@@ -4,15 +4,15 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 /** A way to a server that a test may cut in two, as a partition of the network does. */
 export interface BreakableLink {
   port: number;
-  /** From now on nothing arrives, either way: no byte, no end, and no new connection. Nothing is closed. */
+  /** From now on nothing arrives in either direction: no byte, no end, and no new connection. Nothing is closed. */
   cut(): void;
-  /** Ends the cut. `late`: what was held arrives now. `lost`: connections of before are reset, without what was held. */
+  /** Ends the cut. `late`: the held bytes arrive now. `lost`: older connections are reset, without the held bytes. */
   heal(what: 'late' | 'lost'): void;
   close(): Promise<void>;
 }
 
 interface Passage {
-  /** Runs now or, during a cut, in its order after it. */
+  /** Runs now or, during a cut, after it in order. */
   pass(step: () => void): void;
   open(): void;
   reset(): void;
@@ -43,7 +43,7 @@ export async function openBreakableLink(target: { host: string; port: number }):
     for (const event of ['data', 'close'] as const)
       near.on(event, (chunk?: Buffer) =>
         passage.pass(() => {
-          // The socket holds what comes before the far side is connected.
+          // The socket holds the bytes that come before the far side is connected.
           if (chunk instanceof Buffer) far?.write(chunk);
           else far?.destroy();
           forget();

@@ -24,7 +24,7 @@ export function ensureBuiltSdk(): string {
   return DIST;
 }
 
-/** Links the built SDK, and what else a program's manifest asks for, as `npm install` would put them there. */
+/** Links the built SDK, and the other packages of a program's manifest, as `npm install` would put them there. */
 export function linkDependencies(folder: string): void {
   const { dependencies = {} } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'));
   mkdirSync(path.join(folder, 'node_modules/@posthorn'), { recursive: true });

@@ -8,7 +8,7 @@ import { reap } from './reaper.ts';
 /** The headless shell has no windows, and takes half the CPU of the whole browser. */
 const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'];
 
-/** The Chromium on PATH, installed first where we may. Throws one line that says what to install. */
+/** The Chromium on PATH, installed first where we may. Throws one line with the program to install. */
 export async function findChromium(): Promise<string> {
   const find = () => NAMES.find((name) => spawnSync('which', [name]).status === 0);
   const found = find();
@@ -47,7 +47,7 @@ export async function openPage(
       process.kill(group, 'SIGKILL');
       await ended;
       forget();
-      // Its helpers write for a moment longer than it lives.
+      // Its helper processes write for a moment longer than it lives.
       rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
     },
   };

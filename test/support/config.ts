@@ -1,6 +1,6 @@
 import { type Config, loadConfig } from '@posthorn/core/platform/config.ts';
 
-/** Settings for a server inside a test; the parts that have addresses are handed over apart. */
+/** Settings for a server inside a test; the addresses of its parts are passed separately. */
 export function testConfig(env: Record<string, string> = {}): Config {
   return loadConfig({
     NODE_ENV: 'test',

@@ -4,12 +4,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const POLICY = '/usr/sbin/policy-rc.d';
 
-/** Where a missing program can be installed without asking. */
+/** True where a missing program can be installed without asking. */
 export function isDebianRoot(): boolean {
   return process.getuid?.() === 0 && existsSync('/etc/debian_version');
 }
 
-/** Installs a package without letting it start the system's service. Says why when it can't. */
+/** Installs a package without letting it start the system's service. Reports why when it can't. */
 export function installDebianPackage(name: string): void {
   console.log(`${name} is missing: installing it with apt-get`);
   const ownPolicy = '#!/bin/sh\n# no service is started while the tests install a package\nexit 101\n';

@@ -1,6 +1,7 @@
 /**
- * Loaded first into every test process by run-tests.ts: ends one that goes on for long after its last test, e.g. since a
- * test that ran into its limit left something open. Without it such a file would hold up the run until its own limit.
+ * Loaded first into every test process by run-tests.ts: ends a process that runs on long after its last test, e.g.
+ * because a test that ran into its limit left something open. Without it such a file would delay the run until its own
+ * limit.
  */
 import { after } from 'node:test';
 import { isMainThread } from 'node:worker_threads';

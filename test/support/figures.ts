@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 
 /**
- * Tells a measured time beside its aim. It fails a test only in a whole run (`POSTHORN_FULL=1`), which is
- * made on a quiet machine: on a busy one a time says more about the neighbours than about the code.
+ * Reports a measured time beside its limit. It fails a test only in a whole run (`POSTHORN_FULL=1`), which is made on a
+ * quiet machine: on a busy one a time says more about the neighbours than about the code.
  */
 export function tellFigure(
   what: string,

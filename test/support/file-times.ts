@@ -5,16 +5,16 @@ import { projectRoot } from './process.ts';
 /** Seconds that each slow test file took on a whole run; files that are not named take less than `SLOW_S`. */
 const RECORDED = path.join(projectRoot, 'test/support/file-seconds.json');
 const SLOW_S = 5;
-/** What a file that is not named takes, about. */
+/** About the time of a file that is not recorded. */
 const UNNAMED_S = 2;
 const SHOWN = 10;
 
 type Seconds = Record<string, number>;
 
-/** How long the files of a run take, and which ones to begin with. */
+/** How long the files of a run take, and the order to run them in. */
 export interface FileTimes {
   note(file: string, ms: number): void;
-  /** What it took the last time, about. */
+  /** About the time that it took in the last run. */
   secondsOf(file: string): number;
   /** The files in the order in which a run of several at once ends soonest: the longest first. */
   longestFirst(files: readonly string[]): string[];

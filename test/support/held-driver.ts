@@ -4,15 +4,17 @@ import type { NetworkDriver } from '@posthorn/core/network/driver.ts';
 export interface HeldDriver {
   /** Around the real one, which is not changed. */
   around(driver: NetworkDriver): NetworkDriver;
-  /** What this instance sends from now on reaches the network, and its answer nobody until `release` is called. */
+  /**
+   * From now on the messages of this instance reach the network, but their answers are held until `release` is called.
+   */
   hold(instanceId: string): { release(): void };
-  /** At the end, also of a test that failed half way. */
+  /** To be called at the end, also of a test that failed half way. */
   releaseAll(): void;
 }
 
 /**
- * Answers of the network that take as long as a test needs: by the clock, a busy machine would be too slow for one
- * moment and a free one wait for nothing.
+ * Holds the answers of the network for as long as a test needs: with fixed times, a busy machine would miss the moment
+ * and a free one would wait for nothing.
  */
 export function createHeldDriver(): HeldDriver {
   const gates = new Map<string, PromiseWithResolvers<void>>();

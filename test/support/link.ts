@@ -7,7 +7,7 @@ export interface Link {
   close(): Promise<void>;
 }
 
-/** Opens a way on which `join` passes the bytes of each connection. An end that closes destroys the other one. */
+/** Opens a way on which `join` passes the bytes of each connection. When one end closes, the other one is destroyed. */
 export async function openLink(
   target: { host: string; port: number },
   join: (near: Socket, far: Socket) => void,

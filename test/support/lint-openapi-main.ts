@@ -13,7 +13,7 @@ const { status, stdout, stderr } = spawnSync(
     env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
   },
 );
-// Redocly exits with 0 when all it has is warnings, e.g. about its configuration.
+// Redocly exits with 0 when it has only warnings, e.g. about its configuration.
 if (status !== 0 || /\bwarning\b/.test(stdout + stderr)) {
   console.error(stdout + stderr);
   process.exitCode = 1;

@@ -30,7 +30,7 @@ export interface Request {
   key?: string;
   jwt?: string;
   headers?: Record<string, string>;
-  /** Sent as JSON; `raw` as it stands. */
+  /** Sent as JSON; `raw` is sent unchanged. */
   body?: unknown;
   raw?: string;
 }

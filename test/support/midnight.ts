@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DAY_MS, MINUTE_MS } from '@posthorn/core/platform/durations.ts';
 
-/** For tests on the real clock that count by the day of UTC: waits when one is about to begin, or has just begun. */
+/** For tests on the real clock that count by the day of UTC: waits when a day is about to begin, or has just begun. */
 export async function awayFromMidnight(): Promise<void> {
   const sinceMs = Date.now() % DAY_MS;
   const waitMs =

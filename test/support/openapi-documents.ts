@@ -28,14 +28,14 @@ export interface Document {
   components: Record<string, Record<string, Schema>>;
 }
 
-/** One operation of a document, with the way to it. */
+/** One operation of a document, with its method and path. */
 export interface Found {
   path: string;
   method: string;
   operation: Operation;
 }
 
-/** What is documented as bytes may be of any type: each answer says which. */
+/** A body that is documented as bytes may be of any type: each answer names its own. */
 const BYTES = 'application/octet-stream';
 const FOLDER = new URL('../../openapi/', import.meta.url);
 
@@ -61,7 +61,7 @@ export class DocumentChecker {
   constructor(service: ServiceName) {
     this.#service = service;
     this.document = readDocument(service);
-    // Its types are those of a CommonJS module, whose default stands one level deeper.
+    // Its types are those of a CommonJS module, whose default is one level deeper.
     (addFormats as unknown as (ajv: Ajv2020) => void)(this.#ajv);
     this.#ajv.addSchema(this.document, service);
     this.#routes = operationsOf(this.document)
@@ -93,7 +93,7 @@ export class DocumentChecker {
     return this.#routes.find((route) => route.method === method && route.pattern.test(path));
   }
 
-  /** What an answer has that the document does not say of it; the empty text for none. */
+  /** The parts of an answer that the document does not describe; the empty text for none. */
   faultsOfAnswer(answer: {
     method: string;
     path: string;
@@ -125,7 +125,7 @@ function patternOf(path: string): RegExp {
   return new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}$`);
 }
 
-/** `/webhooks/events` goes before `/webhooks/{webhookId}`: as a text that sorts by its fixed parts. */
+/** A text that sorts by the fixed parts of a path, so that `/webhooks/events` goes before `/webhooks/{webhookId}`. */
 function fixedParts(path: string): string {
   return path
     .split('/')

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** A span as the collector got it. */
+/** A span as the collector received it. */
 export interface CollectedSpan {
   /** `service.name` of the process that sent it. */
   service: string;
@@ -21,12 +21,12 @@ export interface CollectedSpan {
 export interface OtlpCollector {
   url: string;
   spans: CollectedSpan[];
-  /** What the requests carried, besides spans. */
+  /** The requests that carried the spans. */
   requests: { path: string; headers: Record<string, string | string[] | undefined> }[];
   close(): void;
 }
 
-/** A collector of traces that takes what OTLP over HTTP sends as protobuf, and understands it by the numbers of its fields. */
+/** A collector of traces that takes OTLP over HTTP as protobuf, and reads it by the numbers of its fields. */
 export async function startOtlpCollector(): Promise<OtlpCollector> {
   const spans: CollectedSpan[] = [];
   const requests: OtlpCollector['requests'] = [];

@@ -11,7 +11,7 @@ import { makeReachableDir } from './reachable-dir.ts';
 import { reap } from './reaper.ts';
 
 export interface PgBouncer {
-  /** The same database as the URL that it was started for. */
+  /** The same database, through PgBouncer. */
   url: string;
   version: string;
   stop(): Promise<void>;

@@ -4,9 +4,9 @@ import path from 'node:path';
 import { installDebianPackage, isDebianRoot } from './debian-package.ts';
 
 /**
- * The folder whose `bin` holds a whole PostgreSQL, 14 or newer, pg_dump included: the server that comes from
- * npm has no tools, and those of another version refuse it. Installs Debian's package where it may; throws
- * one line that says what to install, for no test is skipped for want of it.
+ * The folder whose `bin` holds a whole PostgreSQL, 14 or newer, pg_dump included: the server that comes from npm has no
+ * tools, and those of another version refuse it. Installs Debian's package where it may; throws one line with the
+ * package to install, because no test is skipped when it is missing.
  */
 export function ensurePostgresTools(): string {
   const found = findTools();

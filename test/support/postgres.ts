@@ -30,10 +30,10 @@ const TEMPLATE = 'posthorn_template';
 /** Linux's file system in memory. */
 const MEMORY_DISK = '/dev/shm';
 const MEMORY_DISK_MIN_BYTES = 6 * 1024 ** 3;
-/** Of initdb, that a server from elsewhere may be too old for. */
+/** Flags of initdb that a server from elsewhere may be too old for. */
 const NEWER_FLAGS = [
   ...['--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
-  // Real passwords, so that roles are told apart; cheap ones, since each test file connects anew.
+  // Real passwords, so that roles are kept apart; cheap ones, since each test file connects anew.
   ...['--set', 'scram_iterations=1'],
 ];
 
@@ -43,11 +43,11 @@ export interface PostgresServer {
   urlOf(database: string): string;
   dir: string;
   pid(): number;
-  /** The power cut: SIGKILL to the server and its backends. What was committed stays. */
+  /** The power cut: SIGKILL to the server and its backends. Committed data stays. */
   kill(): Promise<void>;
   /** Starts it again on the same data and port, killing it first if it runs. */
   restart(): Promise<void>;
-  /** Every process of the server stands still: the connections stay open and nobody answers. */
+  /** Stops every process of the server: the connections stay open and nobody answers. */
   pause(): void;
   resume(): void;
   /** Stops it and removes its folder. */
@@ -66,7 +66,7 @@ export async function startPostgres(
     port?: number;
     fsync?: boolean;
     binaries?: string;
-    /** A primary that does not run: the server becomes its standby, and follows it once it runs again. */
+    /** A primary that does not run: the server becomes its standby, and follows it once the primary runs again. */
     standbyOf?: PostgresServer;
   } = {},
 ): Promise<PostgresServer> {
@@ -112,7 +112,7 @@ export async function startPostgres(
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
     max_connections: 300,
-    // Partitioned logs: one statement may lock many tables, and dropping a database's worth does.
+    // Partitioned logs need more: one statement may lock many tables, and dropping a database's worth does.
     max_locks_per_transaction: 256,
     ...(options.fsync === false && { fsync: 'off', full_page_writes: 'off' }),
     timezone: 'UTC',
@@ -130,7 +130,7 @@ export async function startPostgres(
       ...as,
       env,
       cwd: dir,
-      // Its own session: Ctrl-C at the terminal must not stop it under the tests that are ending.
+      // Its own session: Ctrl-C at the terminal must not stop it while tests that use it are ending.
       detached: true,
       stdio: ['ignore', log, log],
     });
@@ -184,8 +184,8 @@ export async function startPostgres(
 }
 
 /**
- * The server of many test files: with a migrated template, ready for createTestDatabase. Without `fsync` its files are in
- * memory where there is enough of it: a database is a thousand files, and each file of tests makes one.
+ * The server of many test files, with a migrated template for createTestDatabase. Without `fsync` its files are in
+ * memory where there is enough of it: a database is a thousand files, and each test file makes one.
  */
 export async function startTestPostgres(options: { fsync?: boolean } = {}): Promise<PostgresServer> {
   const inMemory = options.fsync === false && freeBytes(MEMORY_DISK) > MEMORY_DISK_MIN_BYTES;
@@ -204,7 +204,7 @@ function freeBytes(disk: string): number {
   return bavail * bsize;
 }
 
-// Module state on purpose: a test file run alone has no runner that hands it a server.
+// Module state on purpose: a test file that runs alone has no runner to pass it a server.
 let own: Promise<PostgresServer> | undefined;
 
 export interface TestDatabase {
@@ -213,8 +213,8 @@ export interface TestDatabase {
 }
 
 /**
- * A database of one's own, cloned from the migrated template, on the server of the run or, for a file run alone, on one
- * that lives as long as this process.
+ * A database for this file alone, cloned from the migrated template, on the server of the run or, for a file that runs
+ * alone, on one that lives as long as this process.
  */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const shared = await askShared('postgres');
@@ -228,7 +228,7 @@ export async function cloneTemplate(adminUrl: string): Promise<TestDatabase> {
   const admin = connect(adminUrl);
   try {
     const { rows } = await admin.query<{ fsync: string }>('SHOW fsync');
-    // Copying the files is quickest, unless each is to be on the disk before it counts.
+    // Copying the files is quickest, unless each has to reach the disk before it counts.
     const strategy = rows[0]?.fsync === 'off' ? 'FILE_COPY' : 'WAL_LOG';
     await admin.query(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE} STRATEGY ${strategy}`);
   } finally {
@@ -250,7 +250,7 @@ function connect(url: string): Db {
   return createDb({ url, poolSize: 1, log, name: 'test harness' });
 }
 
-/** The pids whose parent is `pid`: a server's backends are in sessions of their own, no group holds them. */
+/** The pids whose parent is `pid`: a server's backends have sessions of their own, so no group holds them. */
 function childrenOf(pid: number): number[] {
   return listProcesses()
     .filter(({ parent }) => parent === pid)
@@ -260,11 +260,11 @@ function childrenOf(pid: number): number[] {
 interface ProcessEntry {
   pid: number;
   parent: number;
-  /** `Z` is a dead one that nobody has waited for yet: kill(2) cannot tell it from a living one. */
+  /** `Z` is a dead process that nobody has waited for yet: kill(2) cannot tell it from a living one. */
   state: string;
 }
 
-/** From /proc where there is one, for slim images have no `ps`. */
+/** Read from /proc where there is one, because slim images have no `ps`. */
 function listProcesses(): ProcessEntry[] {
   if (!existsSync('/proc/self/stat')) {
     const table = execFileSync('ps', ['-A', '-o', 'pid=,stat=,ppid='], { encoding: 'utf8' });

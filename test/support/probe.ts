@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict';
 import { Worker } from 'node:worker_threads';
 
-/** What a probe saw while something hostile ran. */
+/** The result of a probe while something hostile ran. */
 export interface Probed {
   /** The slowest answer, in ms, from the moment the request was due. */
   slowestMs: number;
   requests: number;
-  /** Statuses other than the expected one, and errors: empty when nobody else was hurt. */
+  /** Statuses other than the expected one, and errors: empty when nobody else was affected. */
   failures: string[];
 }
 
-/** What another company may wait while somebody is hostile to the same process. */
+/** The longest time that another company may wait while somebody is hostile to the same process. */
 export const PROBE_LIMIT_MS = 500;
 
 /**
- * Asks `url` every 25 ms, as another company would, while `hostile` runs, and returns what came of both.
+ * Asks `url` every 25 ms, as another company would, while `hostile` runs, and returns the results of both.
  *
- * The probe runs in a thread of its own: a server that blocks this thread's event loop is seen as one, and
- * a request that was due while everything stood still counts from the moment it was due.
+ * The probe runs in a thread of its own: a server that blocks this thread's event loop shows as blocked, and a request
+ * that was due during a standstill counts from the moment it was due.
  */
 export async function probeWhile<T>(
   target: { url: string; headers?: Record<string, string>; expect?: number },
@@ -39,8 +39,8 @@ export async function probeWhile<T>(
 }
 
 /**
- * Asserts that nobody else was hurt. A count fails a test; of the time only what no busy machine explains does:
- * ten times the limit, and the limit itself in a whole run (`POSTHORN_FULL=1`).
+ * Asserts that nobody else was affected. A wrong count always fails a test; a time does only beyond the excuse of a
+ * busy machine, at ten times the limit, and at the limit itself in a whole run (`POSTHORN_FULL=1`).
  */
 export function assertUnhurt(probed: Probed, what: string): void {
   assert.deepEqual(probed.failures, [], `${what}: another company's requests failed`);

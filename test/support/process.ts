@@ -12,10 +12,10 @@ export const projectRoot = path.resolve(import.meta.dirname, '../..');
 /** Below the ports that systems give to outgoing connections: one of those took a "free" port now and then. */
 const PORTS = { from: 12_000, to: 32_000 };
 
-// Module state on purpose: a test file run alone has no runner that hands it a folder.
+// Module state on purpose: a test file that runs alone has no runner to pass it a folder.
 const own = new Set<number>();
 
-/** True for whoever asks first in the whole run, whose files share the folder POSTHORN_TEST_PORTS. */
+/** True for the first process of the whole run that asks for the port: all share the folder POSTHORN_TEST_PORTS. */
 function claimPort(port: number): boolean {
   const claims = process.env.POSTHORN_TEST_PORTS;
   if (!claims) return own.size < own.add(port).size;
@@ -29,7 +29,7 @@ function claimPort(port: number): boolean {
   }
 }
 
-/** A port on 127.0.0.1 that was free a moment ago, and that nobody else in this run was given. */
+/** A port on 127.0.0.1 that was free a moment ago, and that no other process of this run has got. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(PORTS.from, PORTS.to);
@@ -57,15 +57,15 @@ export async function isPortFree(port: number, host = '127.0.0.1'): Promise<bool
 const WAIT_MAX_MS = 30_000;
 
 /**
- * Asked this often at first, and ever more rarely: an answer comes at most a twentieth later than it could, and hundreds of tests
- * that wait leave the processor to those that work.
+ * The interval grows from the first to the last: an answer comes at most a twentieth later than it could, and hundreds
+ * of waiting tests leave the processor to those that work.
  */
 const ASK_EVERY_MS = { first: 20, last: 250 };
 const LATER_BY = 0.05;
 
 /**
- * Calls `condition` until it gives something truthy, and gives that back. Rejects after `timeoutMs`
- * with the last error it threw, if any, as cause. `everyMs` asks at a steady pace.
+ * Calls `condition` until it returns something truthy, and returns that. Rejects after `timeoutMs` with the last error
+ * that it threw, if any, as cause. `everyMs` sets a steady interval.
  */
 export async function waitFor<T>(
   condition: () => T | Promise<T>,
@@ -102,9 +102,9 @@ export interface ProcessOptions {
   /** The folder of another checkout; by default this one. */
   root?: string;
   args?: readonly string[];
-  /** All it gets beside PATH, HOME and TMPDIR: nothing of the caller's environment leaks in. */
+  /** Its whole environment beside PATH, HOME and TMPDIR: nothing of the caller's environment leaks in. */
   env?: Readonly<Record<string, string>>;
-  /** When it counts as started: a line of its output, or a URL that answers 2xx. */
+  /** The sign that it has started: a line of its output, or a URL that answers 2xx. */
   ready: { line: RegExp } | { url: string };
   timeoutMs?: number;
 }
@@ -177,13 +177,13 @@ export async function startProcess(options: ProcessOptions): Promise<RunningProc
   };
 }
 
-/** What every child needs to run at all. */
+/** The variables that every child needs to run at all. */
 export function baseEnv(): Record<string, string> {
   const names = ['PATH', 'HOME', 'TMPDIR', 'NODE_V8_COVERAGE', 'NODE_COMPILE_CACHE'];
   return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 }
 
-/** For the message of a start that took too long: what it waited for. */
+/** The last answer of the URL that a start waited for, for the error of a start that took too long. */
 async function whatItSays(url: string): Promise<string> {
   return fetch(url, { signal: AbortSignal.timeout(2_000) }).then(
     async (answer) => `(${answer.status} ${(await answer.text()).slice(0, 500)})`,

@@ -3,12 +3,12 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { installDebianPackage, isDebianRoot } from './debian-package.ts';
 
-/** How this machine can run a RabbitMQ. */
+/** The ways in which this machine can run a RabbitMQ. */
 export type RabbitSource = { kind: 'program'; path: string } | { kind: 'docker' };
 
 /**
- * Finds a RabbitMQ to start, installing Debian's package when we are root there, else looking for
- * Docker. Throws one line that says what to install: no test is skipped for want of a broker.
+ * Finds a RabbitMQ to start, installing Debian's package when we are root there, else looking for Docker. Throws one
+ * line with the package to install: no test is skipped because a broker is missing.
  */
 export function ensureRabbitSource(): RabbitSource {
   const found = findProgram();
@@ -27,8 +27,8 @@ export function ensureRabbitSource(): RabbitSource {
 
 function findProgram(): string | undefined {
   const onPath = (process.env.PATH ?? '').split(path.delimiter);
-  // Debian's program in /usr/sbin changes to the user rabbitmq and to the system's own data; what it
-  // calls is in /usr/lib and goes by the environment.
+  // Debian's program in /usr/sbin changes to the user rabbitmq and to the system's own data; the programs that it calls
+  // are in /usr/lib and follow the environment.
   const folders = ['/usr/lib/rabbitmq/bin', ...onPath, '/usr/sbin', '/usr/local/sbin', '/opt/homebrew/sbin'];
   return folders.map((folder) => path.join(folder, 'rabbitmq-server')).find((file) => existsSync(file));
 }

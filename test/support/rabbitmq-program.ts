@@ -9,10 +9,10 @@ import { reap } from './reaper.ts';
 import { stopEpmd } from './stop-epmd.ts';
 
 const START_TIMEOUT_MS = 90_000;
-/** Longer than a disk stands still: a killed process is gone only when its last write has ended. */
+/** Longer than a disk is ever stuck: a killed process is gone only when its last write has ended. */
 const END_TIMEOUT_MS = 60_000;
 
-/** Runs an installed RabbitMQ on its own data, apart from whatever the machine's service does. */
+/** Runs an installed RabbitMQ on its own data, apart from the machine's own service. */
 export async function startProgramRabbit(launch: RabbitLaunch, program: string): Promise<RabbitServer> {
   const { dir, port, host = '127.0.0.1', cluster } = launch;
   const file = (name: string) => path.join(dir, name);
@@ -21,13 +21,13 @@ export async function startProgramRabbit(launch: RabbitLaunch, program: string):
     `${launch.config}listeners.tcp.1 = ${host}:${port}\nload_definitions = ${launch.definitionsFile}\n`,
   );
   writeFileSync(file('enabled_plugins'), '[].\n');
-  // Read instead of the machine's own rabbitmq-env.conf.
+  // RabbitMQ reads this file in place of the machine's own rabbitmq-env.conf.
   writeFileSync(file('env.conf'), '');
 
   const distPort = cluster?.distPort ?? (await freePort());
   const name = `posthorn${port}`;
-  // Nodes find each other by port, not through epmd. RabbitMQ insists on starting that daemon all the same,
-  // so it gets a port of its own, where it is told to go in the end.
+  // Nodes find each other by port, not through epmd. RabbitMQ still insists on starting that daemon, so it gets a port
+  // of its own, where it can be told to end.
   const epmdPort = await freePort();
   const dist = `-setcookie ${cluster?.cookie ?? name} -kernel inet_dist_use_interface {${host.replaceAll('.', ',')}} -start_epmd false -erl_epmd_port ${distPort}`;
   const env = {
@@ -38,7 +38,8 @@ export async function startProgramRabbit(launch: RabbitLaunch, program: string):
     ...(cluster ? { RABBITMQ_USE_LONGNAME: 'true' } : {}),
     RABBITMQ_NODE_PORT: String(port),
     RABBITMQ_NODE_IP_ADDRESS: host,
-    // RabbitMQ looks whether it is free at all addresses, which that of a cluster is not; Erlang listens at the one above.
+    // RabbitMQ checks that this port is free at all addresses, which the port of a cluster is not; Erlang listens at
+    // the one above.
     RABBITMQ_DIST_PORT: String(cluster ? await freePort() : distPort),
     ERL_EPMD_PORT: String(epmdPort),
     ERL_EPMD_ADDRESS: host,
@@ -130,7 +131,7 @@ export async function startProgramRabbit(launch: RabbitLaunch, program: string):
   };
 }
 
-/** The name of a node, by which those of its cluster find it. */
+/** The name under which the other nodes of the cluster find a node. */
 export function clusterNode({ host, port }: Pick<RabbitLaunch, 'host' | 'port'>): string {
   return `posthorn${port}@${host}`;
 }

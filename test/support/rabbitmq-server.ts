@@ -7,7 +7,7 @@ import { connect } from 'node:net';
  */
 export const SYNC_TABLES = ['eval', '[dets:sync(T) || T <- dets:all()].'] as const;
 
-/** The two alarms at which a broker takes no publishes: what raises one, and what ends it. */
+/** The two alarms during which a broker takes no publishes: the commands that raise each, and those that end it. */
 export const RABBIT_ALARMS = [
   {
     short: 'memory',
@@ -23,22 +23,22 @@ export interface RabbitServer {
   /** With the default virtual host. */
   url: string;
   dir: string;
-  /** SIGKILL, after {@link SYNC_TABLES} (half a second); what it confirmed stays. */
+  /** SIGKILL, after {@link SYNC_TABLES} (half a second); confirmed messages stay. */
   kill(): Promise<void>;
   /** Starts it again on the same data and port, killing it first if it runs. */
   restart(): Promise<void>;
   /** Kills it, removes its data and starts it empty. */
   wipe(): Promise<void>;
-  /** It stands still: connections stay open and nobody answers. */
+  /** Stops its process: connections stay open and nobody answers. */
   pause(): Promise<void>;
   resume(): Promise<void>;
-  /** Runs rabbitmqctl against it and gives what it printed. */
+  /** Runs rabbitmqctl against it and returns its output. */
   ctl(...args: string[]): Promise<string>;
   /** Stops it and removes its folder. */
   stop(): Promise<void>;
 }
 
-/** What the ways of running a broker share: files to read and a port to listen on. */
+/** The parameters that all ways of running a broker share: files to read and a port to listen on. */
 export interface RabbitLaunch {
   dir: string;
   port: number;
@@ -48,7 +48,7 @@ export interface RabbitLaunch {
   url: string;
   /** Where it listens; by default 127.0.0.1. */
   host?: string;
-  /** Of a node of a cluster, whose nodes have the same ports on addresses of their own. */
+  /** For a node of a cluster, whose nodes have the same ports on addresses of their own. */
   cluster?: { cookie: string; distPort: number };
 }
 

@@ -26,7 +26,7 @@ export async function startRabbit(options: { dir?: string; port?: number } = {})
 }
 
 /**
- * A cluster of three nodes, each at an address of its own (127.0.0.2 and so on, which Linux has without being told), because
+ * A cluster of three nodes, each at an address of its own (127.0.0.2 and so on, which Linux has without setup), because
  * without epmd nodes find each other by one port. Queues with three replicas survive the loss of any node.
  */
 export async function startRabbitCluster(): Promise<RabbitServer[]> {
@@ -79,13 +79,13 @@ function prepare(
   return { dir, port, config, definitionsFile, url: `amqp://guest:guest@${host}:${port}` };
 }
 
-// Module state on purpose: a test file run alone has no runner that hands it a broker.
+// Module state on purpose: a test file that runs alone has no runner to pass it a broker.
 let own: Promise<RabbitServer> | undefined;
 
 /**
- * A broker URL whose queues no other test file uses: a virtual host of its own on the broker of the run or, for a file run
- * alone, on a private broker that lives as long as this process. With AMQP_URL set it is that one, the same for all
- * files, which then run one after the other.
+ * A broker URL whose queues no other test file uses: a virtual host of its own on the broker of the run or, for a file
+ * that runs alone, on a private broker that lives as long as this process. When AMQP_URL is set, all files get that
+ * broker, and then run one after the other.
  */
 export async function createTestVhost(): Promise<{ url: string }> {
   const shared =

@@ -1,7 +1,10 @@
 import type { Socket } from 'node:net';
 import { type Link, openLink } from './link.ts';
 
-/** A way to a server on which each connection can be made to end after a random number of bytes, in the middle of what is said. */
+/**
+ * A way to a server on which each connection can be made to end after a random number of bytes, in the middle of a
+ * message.
+ */
 export interface RaggedLink extends Link {
   /** Connections that were cut so far. */
   cuts(): number;
@@ -23,8 +26,8 @@ export async function overRaggedLink(server: string): Promise<{ link: RaggedLink
 }
 
 /**
- * Each direction of each connection passes between `fewest` and `most` bytes, of each order of size as often. The cut passes
- * the bytes before it, and then resets the connection or ends it in order, at both ends.
+ * Each direction of each connection passes between `fewest` and `most` bytes, with each order of magnitude equally
+ * often. The cut passes the bytes before it, and then resets the connection or closes it normally, at both ends.
  */
 export async function openRaggedLink(
   target: { host: string; port: number },

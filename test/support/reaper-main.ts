@@ -6,12 +6,12 @@ import type { Mortal } from './reaper.ts';
 import { stopEpmd } from './stop-epmd.ts';
 
 /**
- * The process behind reaper.ts. It hears of mortals on stdin; the end of stdin is the end of its parent,
- * and then it ends them.
+ * The process behind reaper.ts. It gets the list of mortals on stdin; when stdin ends, its parent has ended, and it
+ * ends them.
  */
 const mortals = new Map<number, Mortal>();
 
-// Ctrl-C reaches the whole terminal group; the one who cleans up goes last.
+// Ctrl-C reaches the whole terminal group; this process cleans up and has to end last.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 
 for await (const line of createInterface({ input: process.stdin })) {

@@ -5,24 +5,24 @@ import path from 'node:path';
 export interface Mortal {
   /** A negative number names a process group, as in kill(2). */
   pid?: number | undefined;
-  /** What ends it kindly; SIGKILL follows two seconds later. */
+  /** The signal that ends it in order; SIGKILL follows two seconds later. */
   signal?: NodeJS.Signals;
   /** A folder to remove once the processes are gone. */
   dir?: string;
-  /** Where a private Erlang port mapper listens. */
+  /** The port of a private Erlang port mapper. */
   epmdPort?: number;
-  /** A command that ends it, where it is no process of ours. */
+  /** A command that ends it, when it is no process of ours. */
   command?: readonly string[];
 }
 
-// One a process, started with the first use. Module state on purpose: whoever forgets to stop a server,
-// throws half-way or is killed with SIGKILL must leave nothing behind, and no `finally` covers that.
+// One a process, started with the first use. Module state on purpose: a test that forgets to stop a server, throws
+// half-way or is killed with SIGKILL must leave nothing behind, and no `finally` covers that.
 let reaper: ChildProcess | undefined;
 let sequence = 0;
 
 /**
- * Has `mortal` ended and removed when this process ends, however it ends. Returns the function to call
- * when it was stopped in order.
+ * Makes sure that `mortal` is ended and removed when this process ends, however it ends. Returns the function to call
+ * after it was stopped in order.
  */
 export function reap(mortal: Mortal): () => void {
   reaper ??= start();

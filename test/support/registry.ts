@@ -8,7 +8,7 @@ import { baseEnv, freePort, startProcess } from './process.ts';
 const MANIFEST = {
   private: true,
   dependencies: { verdaccio: '6.10.4' },
-  // A package of it asks for the tag `cjs`, which mirrors of npm do not have.
+  // One of its packages asks for the tag `cjs`, which mirrors of npm do not have.
   overrides: { 'node-fetch': '2.7.0' },
 };
 const PATH = `${path.dirname(process.execPath)}${path.delimiter}${process.env.PATH}`;
@@ -21,8 +21,8 @@ export interface LocalRegistry {
 }
 
 /**
- * A registry of npm on 127.0.0.1 that knows only what is published to it: Verdaccio, installed from npm for the time of
- * the test. It weighs 65 MB in 321 packages, too much for everybody's `npm ci`.
+ * A registry of npm on 127.0.0.1 that knows only the packages published to it: Verdaccio, installed from npm for the
+ * time of the test. It weighs 65 MB in 321 packages, too much for everybody's `npm ci`.
  */
 export async function startRegistry(): Promise<LocalRegistry> {
   const dir = mkdtempSync(path.join(tmpdir(), 'posthorn-registry-'));

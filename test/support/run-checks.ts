@@ -4,8 +4,8 @@ import { projectRoot } from './process.ts';
 
 /**
  * `npm run check`: types, lint and import rules, unused code, the structure of the sources and the documents, and
- * whether the committed OpenAPI documents are those of the contract and lint clean. All run at the same time; only what fails is
- * shown at length.
+ * whether the committed OpenAPI documents match the contract and lint clean. All checks run at the same time; only
+ * failures are shown at length.
  */
 
 const bin = (name: string) => `node_modules/.bin/${name}`;

@@ -7,7 +7,7 @@ const require = createRequire(import.meta.url);
 
 /**
  * Runs test files in this process, one after another, each as a suite named by its path. Loads them with `require`: the
- * top level of a module that is imported runs outside of its suite, and the hooks there would be everybody's.
+ * top level of an imported module runs outside of its suite, so its hooks would apply to all files.
  */
 export function runGroup(files: readonly string[]): void {
   for (const file of files) describe(path.relative(projectRoot, file), () => require(file));

@@ -34,11 +34,11 @@ interface Counts {
 
 /** Every answer of the whole run is checked against the OpenAPI documents, whoever fetches it. */
 const CHECKS_ANSWERS = new URL('./answers/check-answers-main.ts', import.meta.url).href;
-/** Ends a file that goes on after its tests. */
+/** Ends a file that runs on after its tests. */
 const ENDS_LATE = new URL('./end-late-main.ts', import.meta.url).href;
 /**
- * For a test that hangs, and for a file of several: the longest take two minutes and three, and on a machine with other
- * things to do several times that.
+ * For a test that hangs, and for a group of files: the longest take two and three minutes, and several times that on a
+ * machine with other things to do.
  */
 const TEST_LIMIT_S = 300;
 /** A thousand kills of WhatsApp sessions take more than an hour. */
@@ -61,9 +61,9 @@ const [slowPart = 1, slowParts = 1] = values['slow-part'].split('/').map(Number)
 const isFull = full || process.env.POSTHORN_FULL === '1';
 const testLimitMs = Number(values.limit ?? (isFull ? FULL_TEST_LIMIT_S : TEST_LIMIT_S)) * 1_000;
 const givenBroker = process.env.AMQP_URL;
-// What the caller's shell says about real services must not reach the programs under test.
+// Addresses of real services in the caller's shell must not reach the programs under test.
 for (const name of ['AMQP_URL', 'DATABASE_URL']) delete process.env[name];
-// The same sources are loaded by hundreds of processes: compiled once, each starts in a third of the CPU.
+// Hundreds of processes load the same sources: with compiled code each starts in a third of the CPU.
 process.env.NODE_COMPILE_CACHE ??= path.join(projectRoot, 'node_modules/.cache/compiled');
 process.exitCode = await main();
 
@@ -85,7 +85,7 @@ async function main(): Promise<number> {
     broker: givenBroker,
     files: files.length,
   });
-  // A shell ends the files as well; whoever ends this process alone would leave them running.
+  // A shell ends the test files as well; a signal to this process alone would leave them running.
   const ending = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
@@ -185,8 +185,8 @@ function isOfKind(file: string, kind: 'serial' | 'heavy'): boolean {
 }
 
 /**
- * Tests wait more than they compute: twice as many as there are cores. A shared AMQP_URL has one set of queues, and a
- * fault test in full size takes the machine.
+ * Twice as many as there are cores, because tests wait more than they compute. A shared AMQP_URL has one set of queues,
+ * and a fault test in full size takes the whole machine.
  */
 function concurrency(): number {
   return givenBroker || full ? 1 : availableParallelism() * 2;
@@ -197,7 +197,7 @@ function mayShare(file: string): boolean {
   return !file.endsWith('.slow.test.ts') && !path.relative(projectRoot, file).startsWith('test/cli/');
 }
 
-/** The longest files start many processes each: beside quick ones they get the processor that they count on. */
+/** The longest files start many processes each: beside quick ones they get the processor time that they need. */
 function alternate(long: readonly string[], quick: readonly string[]): string[] {
   return Array.from({ length: Math.max(long.length, quick.length) }, (_, nth) => [
     ...long.slice(nth, nth + 1),
@@ -205,7 +205,7 @@ function alternate(long: readonly string[], quick: readonly string[]): string[] 
   ]).flat();
 }
 
-/** Where test files claim the ports that they are given, and ask for what they share; gone when this process is. */
+/** The folder where test files claim their ports and ask for shared servers; removed when this process ends. */
 function folderOfRun(): string {
   const dir = mkdtempSync(path.join(tmpdir(), 'posthorn-run-'));
   reap({ dir });
@@ -216,7 +216,7 @@ function secondsSince(since: number): string {
   return `${((performance.now() - since) / 1_000).toFixed(1)} s`;
 }
 
-/** Runs files each in its own process, with Node's own report on stdout, and adds up what came of them. */
+/** Runs files each in its own process, with Node's own report on stdout, and adds up their results. */
 async function runFiles(
   files: string[],
   {
@@ -234,11 +234,11 @@ async function runFiles(
     signal,
     timeout: testLimitMs * TESTS_A_FILE,
     cwd: projectRoot,
-    // The last one counts: run() hands the limit of a file on as that of each of its tests.
+    // The last one counts: run() passes the limit of a file on as the limit of each of its tests.
     execArgv: ['--import', CHECKS_ANSWERS, '--import', ENDS_LATE, `--test-timeout=${testLimitMs}`],
   });
   stream.on('test:complete', ({ name, file, nesting, details }) => {
-    // Each file is told as a test of its own, named by its path, and each file of a group as a suite.
+    // Each file is reported as a test of its own, named by its path, and each file of a group as a suite.
     const isOwn = name === file && name.startsWith(projectRoot);
     if (nesting === 0 && (isOwn || name.startsWith('test/'))) times.note(name, details.duration_ms);
   });
@@ -256,7 +256,10 @@ async function runFiles(
   for await (const chunk of stream.compose(spec)) process.stdout.write(chunk);
 }
 
-/** Its own tests judge the sources as they are; for others an installation that ran no scripts needs any build. */
+/**
+ * The console's own tests judge its sources as they are now; for other tests an installation that ran no scripts needs
+ * any build.
+ */
 function buildConsole(files: readonly string[]): void {
   const isBuilt = existsSync(path.join(projectRoot, 'server/dist/console'));
   const isTested = files.some((file) => path.relative(projectRoot, file).startsWith('test/console'));

@@ -3,7 +3,9 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, w
 import path from 'node:path';
 import { projectRoot } from './process.ts';
 
-/** The runtimes besides our own Node that the packages are for: what npm installs, and the program in it. */
+/**
+ * The runtimes besides our own Node that the packages support: the package that npm installs, and the program in it.
+ */
 export interface Runtimes {
   node20: string;
   node22: string;
@@ -30,8 +32,8 @@ const PROGRAMS: Runtimes = { node20: 'bin/node', node22: 'bin/node', bun: 'bin/b
 const FOLDER = path.join(projectRoot, 'node_modules/.cache/runtimes');
 
 /**
- * The programs of the runtimes, installed from npm when they are not there in these versions. No script of theirs is
- * run. Throws where npm has none for this machine: no test is skipped for want of it.
+ * The programs of the runtimes, installed from npm when these versions are missing. Their install scripts are not run.
+ * Throws when npm has none for this machine: no test is skipped because one is missing.
  */
 export function ensureRuntimes(): Runtimes {
   const packages = process.platform === 'linux' ? PACKAGES[process.arch] : undefined;
@@ -53,7 +55,7 @@ export function ensureRuntimes(): Runtimes {
   return programs;
 }
 
-/** Beside its place first: what was interrupted is not taken for whole. */
+/** Installs into a folder beside its place first, so that an interrupted installation is not taken for a whole one. */
 function install(manifest: string): void {
   mkdirSync(path.dirname(FOLDER), { recursive: true });
   const made = mkdtempSync(`${FOLDER}-`);
@@ -61,7 +63,7 @@ function install(manifest: string): void {
     writeFileSync(path.join(made, 'package.json'), manifest);
     const PATH = `${path.dirname(process.execPath)}${path.delimiter}${process.env.PATH}`;
     const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock', '--prefix', made];
-    // With all of the environment: it says how the registry is reached from here.
+    // With the whole environment, which may configure the way to the registry.
     execFileSync('npm', ['install', ...flags], { cwd: made, env: { ...process.env, PATH }, stdio: 'pipe' });
     writeFileSync(path.join(made, 'asked.json'), manifest);
     rmSync(FOLDER, { recursive: true, force: true, maxRetries: 10 });

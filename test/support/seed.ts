@@ -13,7 +13,7 @@ export interface SeededCompany {
   principal: Principal;
 }
 
-/** A company with a verified owner and a key, straight into the tables: for tests of what comes after. */
+/** A company with a verified owner and a key, written straight into the tables. */
 export async function seedCompany(
   sql: Sql,
   options: { requestsPerMinute?: number; role?: 'owner' | 'admin' | 'agent' } = {},
@@ -53,7 +53,7 @@ export async function seedCompany(
   return { companyId, userId, apiKey: key, principal };
 }
 
-/** A session without its refresh token: what a JWT signed by a test needs to be good. */
+/** A session without its refresh token: a JWT that a test signs needs it to be valid. */
 export async function seedSession(
   sql: Sql,
   user: { companyId: number; userId: number },
@@ -63,7 +63,7 @@ export async function seedSession(
     'INSERT INTO refresh_families (id, company_id, user_id, created_at) VALUES ($1, $2, $3, now())',
     [familyId, user.companyId, user.userId],
   );
-  // After every test, whatever it does to its clock.
+  // Later than every test, whatever it does to its clock.
   return { familyId, sessionEndsAt: new Date('2999-01-01') };
 }
 

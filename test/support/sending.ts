@@ -56,7 +56,7 @@ export interface Sending {
     body: unknown,
     headers?: Record<string, string>,
   ): Promise<Answer['body']>;
-  /** The events that tell of a message or task, in the order of the log. */
+  /** The events about a message or task, in the order of the log. */
   eventsOf(messageId: string): Promise<LoggedEvent[]>;
   /** Waits until the log has an event of this type that `fits`. */
   event(
@@ -64,7 +64,7 @@ export interface Sending {
     type: string,
     fits?: (data: LoggedEvent['data']) => boolean,
   ): Promise<LoggedEvent>;
-  /** What a phone shows, the newest last. */
+  /** The messages that a phone shows, the newest last. */
   // biome-ignore lint/suspicious/noExplicitAny: the sandbox's answers are looked at field by field
   shown(phone: string, chat?: string): Promise<any[]>;
   close(): Promise<void>;
@@ -77,7 +77,7 @@ export async function startSending(
     env?: Record<string, string>;
     worker?: Partial<WorkerDeps>;
     driver?: Omit<SandboxDriverOptions, 'url'>;
-    /** Keeps back the answers of the network when the test says so. */
+    /** Holds the answers of the network back when the test asks for it. */
     held?: Pick<HeldDriver, 'around' | 'releaseAll'>;
     /** Without it an instance pairs by itself, with a fresh number. */
     sandbox?: { autoPair: boolean };
@@ -142,7 +142,8 @@ export async function startSending(
         );
         return found.rows[0]?.state === 'CONNECTED' && found.rows[0];
       }, 60_000);
-      // It is stored first, and the network hears of that: only then are presence and the like told to it.
+      // The row is stored before the network reports the connection: only after that report does it send presence and
+      // the like.
       await waitFor(async () => {
         const { accounts } = await sandbox.get('/sessions');
         return accounts.find(({ phone }: { phone: string }) => phone === row.phone)?.live === 1;

@@ -4,9 +4,9 @@ import { claimsOf, startRabbit } from './rabbitmq.ts';
 import { speaksAmqp } from './rabbitmq-server.ts';
 import { type Offer, offerShared } from './shared.ts';
 
-/** Asked once: longer than a busy broker takes. */
+/** The broker is asked once, so this is longer than a busy broker takes. */
 const AMQP_TIMEOUT_MS = 30_000;
-/** Those of msgctl. */
+/** Up to this many files, as msgctl has, use the sources of the packages in place of built ones. */
 const FEW_FILES = 40;
 
 export interface SharedServers {
@@ -17,12 +17,12 @@ export interface SharedServers {
 }
 
 /**
- * Offers a PostgreSQL, a RabbitMQ and the built packages to the files of a run, of which there are `files`; `broker` is the
- * address of a RabbitMQ that is there already.
+ * Offers a PostgreSQL, a RabbitMQ and the built packages to the files of a run; `files` is their number, and `broker`
+ * the address of a RabbitMQ that runs already.
  *
- * Files that run side by side get a database that does not wait for the disk: what they test survives processes, not
- * power cuts, and a disk that stands still for seconds would fail whichever of them is under way. Those that run alone
- * get the real thing.
+ * Files that run side by side get a database that does not wait for the disk: they test the death of processes, not
+ * power cuts, and a disk that is stuck for seconds would fail any of them that is under way. Files that run alone get a
+ * database with durable writes.
  */
 export async function offerServers(
   socketPath: string,
@@ -60,13 +60,16 @@ export async function offerServers(
 
 async function given(url: string): Promise<{ url: string }> {
   const { hostname, port, protocol } = new URL(url);
-  // TLS speaks first itself; such a broker shows with the first test whether it is there.
+  // Over TLS the client speaks first, so such a broker is checked only by the first test that uses it.
   if (protocol === 'amqp:' && !(await speaksAmqp(Number(port || 5672), hostname, AMQP_TIMEOUT_MS)))
     throw new Error('no RabbitMQ answers at AMQP_URL');
   return { url };
 }
 
-/** Says on the run's own output how long it took, or in one line why it failed: the files repeat that in their words. */
+/**
+ * Prints on the run's own output how long it took, or in one line why it failed: the files repeat that in their own
+ * words.
+ */
 async function timed<T>(what: string, start: () => Promise<T>): Promise<T> {
   const since = performance.now();
   try {

@@ -3,7 +3,7 @@ import { createConnection, createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { BuiltPackages } from './built-packages.ts';
 
-/** What the files of a run share. Each is made when the first file asks for it. */
+/** The servers and packages that the files of a run share. Each is made when the first file asks for it. */
 export interface SharedThings {
   /** Null in a run of few files, for which building takes longer than it saves. */
   packages: BuiltPackages | null;
@@ -34,7 +34,7 @@ export async function offerShared(socketPath: string, makers: Makers): Promise<O
     return found;
   };
   const server = createServer({ allowHalfOpen: true }, async (socket) => {
-    // A file that was ended meanwhile waits for nothing any more.
+    // A file that was ended meanwhile no longer waits for an answer.
     socket.on('error', () => undefined);
     const name = (await text(socket)) as keyof SharedThings;
     const answer = await make(name).then(

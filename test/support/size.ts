@@ -3,7 +3,7 @@ const SIZE = process.env.POSTHORN_FAULTS;
 
 export const IS_WHOLE = SIZE === 'whole';
 
-/** What of the three is meant for the size of this run. */
+/** The one of the three values for the size of this run. */
 export function sized<T>(small: T, larger: T, whole: T): T {
   if (IS_WHOLE) return whole;
   return SIZE === 'larger' ? larger : small;

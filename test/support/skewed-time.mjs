@@ -1,5 +1,5 @@
-// Loaded before a program: its time of day is off by TIME_OFF_MS, and by as much again the other way from each
-// SIGUSR2 to the next. Its monotonic time goes on undisturbed, as when somebody sets the clock of a machine.
+// Loaded before a program: its time of day is off by TIME_OFF_MS, and by as much in the other direction from each
+// SIGUSR2 to the next. Its monotonic time is not affected, as when somebody sets the clock of a machine.
 const RealDate = Date;
 let offMs = Number(process.env.TIME_OFF_MS ?? 0);
 process.on('SIGUSR2', () => {

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** A connection by hand, for clients that no library would be. */
+/** A hand-made connection, for clients that behave as no library does. */
 export interface SlowClient {
   socket: Socket;
-  /** What the server has said so far. */
+  /** Everything that the server has sent so far. */
   text(): string;
-  /** Resolves with how long it stood, in ms, when the server has closed it. */
+  /** Resolves with the life of the connection, in ms, when the server has closed it. */
   closed: Promise<number>;
 }
 
@@ -26,7 +26,7 @@ export async function openSlowClient(url: string): Promise<SlowClient> {
   return { socket, text: () => text, closed };
 }
 
-/** The head of a request whose body is announced and does not come. */
+/** The head of a request that announces a body, which does not come. */
 export function headOf(method: string, path: string, headers: Record<string, string | number>): string {
   const lines = Object.entries({ host: 'x', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;

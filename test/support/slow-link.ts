@@ -1,8 +1,8 @@
 import { type Link, openLink } from './link.ts';
 
-/** A way to a server over which each answer takes its time, as from a database that is overloaded. */
+/** A way to a server over which each answer is delayed, as by an overloaded database. */
 export interface SlowLink extends Link {
-  /** What comes from the server is held for so long from now on; what is held already keeps its time. */
+  /** From now on, bytes from the server are held for so long; bytes that are held already keep their time. */
   setDelay(ms: number): void;
 }
 
@@ -11,7 +11,7 @@ export async function openSlowLink(target: { host: string; port: number }): Prom
   const link = await openLink(target, (near, far) => {
     let freeAtMs = 0;
     far.on('data', (chunk) => {
-      // In their order, also when the delay falls meanwhile.
+      // In order, also when the delay falls meanwhile.
       freeAtMs = Math.max(freeAtMs, performance.now() + delayMs);
       setTimeout(() => near.writable && near.write(chunk), Math.max(0, freeAtMs - performance.now()));
     });

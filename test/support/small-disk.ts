@@ -9,7 +9,7 @@ import { reap } from './reaper.ts';
 export interface SmallDisk {
   dir: string;
   fill(): void;
-  /** Gives back what `fill` took. */
+  /** Frees the space that `fill` took. */
   free(): void;
   remove(): void;
 }

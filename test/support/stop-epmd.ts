@@ -4,8 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 const TRIES = 50;
 
 /**
- * Ends a private Erlang port mapper by its own protocol: there is no pid to go by, for it makes itself a
- * daemon. It refuses while it has not noticed yet that its node is gone, hence the tries.
+ * Ends a private Erlang port mapper by its own protocol: it makes itself a daemon, so its pid is unknown. It refuses
+ * until it has noticed that its node is gone, hence the tries.
  */
 export async function stopEpmd(port: number): Promise<void> {
   for (let tries = 0; tries < TRIES && (await sendKill(port)); tries += 1) await delay(20);

@@ -7,11 +7,11 @@ import { createDb, type Db } from '@posthorn/core/platform/database/db.ts';
 import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { freePort, type RunningProcess, startProcess } from './process.ts';
 
-/** Several processes that start at once on a busy machine take their time. */
+/** Several processes that start at once on a busy machine take long. */
 const START_TIMEOUT_MS = 90_000;
 
 export interface ServingProcess extends RunningProcess {
-  /** Where it listens; of a worker, where its /ready, /health and /metrics are. */
+  /** The address where it listens; for a worker, the address of its /ready, /health and /metrics. */
   url: string;
 }
 export type SystemWorker = ServingProcess;
@@ -39,14 +39,14 @@ export interface System {
   /** Base URLs of the messaging servers, one a process. */
   urls: string[];
   messaging: ServingProcess[];
-  /** Of the billing servers, one a process. */
+  /** Base URLs of the billing servers, one a process. */
   billingUrls: string[];
   billing: ServingProcess[];
   workers: SystemWorker[];
   addMessaging(start?: Start): Promise<ServingProcess>;
   addBilling(start?: Start): Promise<ServingProcess>;
   addWorker(start?: Start): Promise<SystemWorker>;
-  /** Fires when it stops: whoever sends to it ends too. */
+  /** Fires when the system stops, so that whoever sends to it stops too. */
   stopping: AbortSignal;
   stop(): Promise<void>;
 }
@@ -58,9 +58,9 @@ export async function startSystem(options: {
   messaging?: number;
   billing?: number;
   workers?: number;
-  /** Of all its processes. */
+  /** Environment variables for all its processes. */
   env?: Record<string, string>;
-  /** The folder of another release, which all run unless they are added with their own. */
+  /** The folder of another release; all processes run it unless they are added with their own. */
   root?: string;
 }): Promise<System> {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'posthorn-system-'));
@@ -77,9 +77,9 @@ export async function startSystem(options: {
     ENCRYPTION_KEY: randomBytes(32).toString('hex'),
     ALLOW_PRIVATE_WEBHOOKS: 'true',
     PUBLIC_RATE_PER_MINUTE: '1000000',
-    // The tests of faults count at their end all that they sent.
+    // The tests of faults count all their sends at their end.
     SANDBOX_KEEP_MESSAGES: '50000',
-    // Chosen by who runs the tests: sends of a session without an answer at the same time.
+    // The number of sends of a session without an answer at the same time, set by the person who runs the tests.
     ...(process.env.SANDBOX_WINDOW ? { SANDBOX_WINDOW: process.env.SANDBOX_WINDOW } : {}),
     ...options.env,
   };

@@ -5,9 +5,9 @@ import { baseEnv, waitFor } from './process.ts';
 
 /** A shell in a real terminal, of a size that can be changed. */
 export interface TestTerminal {
-  /** What stands on the screen, one line a row. */
+  /** The text on the screen, one line a row. */
   screen(): string;
-  /** The same with its colours, as escape codes. */
+  /** The same text with its colours, as escape codes. */
   colored(): string;
   /** Types a line and presses Enter. */
   enter(command: string): void;
@@ -15,9 +15,9 @@ export interface TestTerminal {
   /** By tmux's name: `Enter`, `C-c`, `Escape`, `Up`. */
   press(key: string): void;
   resize(columns: number, rows: number): void;
-  /** What a program may leave behind: a hidden cursor, the other screen. */
+  /** Terminal modes that a program may leave behind: a hidden cursor, the alternate screen. */
   modes(): { isCursorShown: boolean; isAlternate: boolean };
-  /** Waits until the screen fits. */
+  /** Waits until the screen matches. */
   shows(pattern: RegExp, timeoutMs?: number): Promise<string>;
   close(): void;
 }

@@ -7,7 +7,7 @@ import type { z } from 'zod/v4';
 /** A step to a value inside another: a field's name, `[]` for an item, `{}` for a value of a record. */
 export type Step = string;
 
-/** A schema of what a request brings. */
+/** A schema for a part of a request. */
 export interface InputSchema {
   /** `messages.sendText body`. */
   name: string;
@@ -34,7 +34,7 @@ export function inputSchemas(): InputSchema[] {
   );
 }
 
-/** A schema and all that it is made of, with the way to each. */
+/** Calls back for a schema and all schemas inside it, with the path to each. */
 export function walkSchema(
   schema: z.ZodType,
   look: (schema: z.ZodType, path: readonly Step[]) => void,

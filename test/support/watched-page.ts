@@ -7,7 +7,7 @@ import { openPage } from './chromium.ts';
 export interface WatchedPage {
   /** Every address that the page asked for, in order. */
   requests: string[];
-  /** What it wrote to the console as an error, what it threw, and what its policy refused. */
+  /** Errors that the page wrote to the console, errors that it threw, and requests that its policy refused. */
   errors: string[];
   /** The value of an expression in the page, as JSON carries it. */
   evaluate(expression: string): Promise<unknown>;

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { FileTimes } from './file-times.ts';
 
-/** A longer file gains little by sharing, and would keep a processor to itself at the end. */
+/** A longer file gains little by sharing, and would use a processor alone at the end. */
 const LONGEST_S = 30;
 const GROUP_S = 90;
 const FILES_A_GROUP = 24;
@@ -15,8 +15,8 @@ interface Group {
 }
 
 /**
- * Puts the shorter files together that stand beside each other: loading and warming up the server takes longer than many
- * of their tests. Writes a test file for each group into `folder`.
+ * Groups shorter files that are neighbours in the list: loading and warming up the server takes longer than many of
+ * their tests. Writes a test file for each group into `folder`.
  */
 export function writeGroups(
   files: readonly string[],

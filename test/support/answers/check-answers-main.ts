@@ -1,7 +1,7 @@
 /**
- * Loaded first into every test process by run-tests.ts: checks what our servers answer to the test, and to the programs
- * that it starts with `watchedEnv()`, against the committed OpenAPI documents. The process of a test ends with 1 when an
- * answer is not what its document says, whatever its tests said.
+ * Loaded first into every test process by run-tests.ts: checks the answers of our servers to the test, and to the
+ * programs that it starts with `watchedEnv()`, against the committed OpenAPI documents. The process of a test ends with
+ * 1 when an answer does not match its document, even if all its tests passed.
  */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -11,21 +11,21 @@ import { isMainThread } from 'node:worker_threads';
 import { watchConnections } from './watch-connections.ts';
 import { type SeenAnswer, watchFetch } from './watch-fetch.ts';
 
-/** Enough to see what is wrong. */
+/** Enough to show the fault. */
 const TOLD_MAX = 20;
-/** A test under load makes very many of few kinds. */
+/** A test under load makes very many answers of few kinds. */
 const OTHERS_MAX = 10_000;
 
 type Documents = typeof import('./faults-of-answer.ts');
 
-// Threads of a test measure or compute.
+// Threads of a test only measure or compute, so they are not checked.
 if (isMainThread) checkAnswers();
 
 function checkAnswers(): void {
   const told = path.join(tmpdir(), `posthorn-answers-${process.pid}-${Date.now()}.jsonl`);
   process.env.POSTHORN_TEST_ANSWERS = told;
   const faults = new Set<string>();
-  // The documents are large, and most tests of rules never ask for an answer: they are read when one is there.
+  // The documents are large, and most tests of rules never get an answer: they are read with the first one.
   let documents: Documents | undefined;
   const read = () => {
     documents ??= createRequire(import.meta.url)('./faults-of-answer.ts') as Documents;
@@ -39,7 +39,8 @@ function checkAnswers(): void {
     documents ??= await import('./faults-of-answer.ts');
     check(answer);
   });
-  // Others see no bodies. They are looked at in the end, so that no test that counts time pays for it.
+  // Answers to other programs have no bodies here. They are checked at the end, so that no test that measures time pays
+  // for it.
   const others = new Map<string, SeenAnswer>();
   watchConnections((answer) => {
     const key = `${answer.method} ${answer.path} ${answer.status} ${answer.type} ${answer.retryAfter}`;

@@ -3,13 +3,13 @@ import { SERVICES } from '../openapi-documents.ts';
 import type { SeenAnswer } from './watch-fetch.ts';
 
 /**
- * What an answer has that no document says of it, as text; the empty text for none. Both services have a few paths:
- * then one of the documents has to fit.
+ * The parts of an answer that no document describes, as text; the empty text for none. A few paths belong to both
+ * services: then one of the documents has to fit.
  */
 export function faultsOfAnswer(answer: SeenAnswer): string {
   if (answer.status === 503 && answer.path !== '/ready' && !(Number(answer.retryAfter) > 0))
     return 'a 503 has Retry-After (ERR-15)';
-  // A path that cannot be decoded is none of any operation.
+  // A path that cannot be decoded belongs to no operation.
   if (answer.status === 400 && !isDecodable(answer.path)) return '';
   let first: string | null = null;
   for (const service of SERVICES) {
@@ -22,7 +22,7 @@ export function faultsOfAnswer(answer: SeenAnswer): string {
   return first ?? faultsOfUnknown(answer);
 }
 
-/** What is not documented is refused, but for preflights. Outside of /v1 tests serve what they make up. */
+/** Undocumented operations must answer a refusal, except preflights. Outside of /v1 tests serve paths of their own. */
 function faultsOfUnknown({ method, path, status }: SeenAnswer): string {
   if (status >= 400 || method === 'OPTIONS' || !path.startsWith('/v1/')) return '';
   return 'no document has this operation';

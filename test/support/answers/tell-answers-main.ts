@@ -1,4 +1,7 @@
-/** Loaded first into programs that a test starts with `watchedEnv()`: writes down what our servers answer to them. */
+/**
+ * Loaded first into programs that a test starts with `watchedEnv()`: writes down the answers that they get from our
+ * servers.
+ */
 import { appendFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 import { watchFetch } from './watch-fetch.ts';

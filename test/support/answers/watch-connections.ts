@@ -11,8 +11,8 @@ interface UndiciMessage {
 type HeaderOf = (name: string) => string | undefined;
 
 /**
- * Tells of every answer that this process gets from a server of ours over Node's HTTP or undici, without its body:
- * for tests that need more of a connection than `fetch` lets them have.
+ * Reports every answer that this process gets from a server of ours over Node's HTTP or undici, without its body: for
+ * tests that need more control of a connection than `fetch` gives.
  */
 export function watchConnections(tell: (answer: SeenAnswer) => void): void {
   const look = ({ method, path }: UndiciMessage['request'], status: number, headerOf: HeaderOf) => {

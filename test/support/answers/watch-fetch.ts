@@ -1,4 +1,4 @@
-/** What one of our servers answered to a fetch of this process. */
+/** An answer of one of our servers to a fetch of this process. */
 export interface SeenAnswer {
   method: string;
   path: string;
@@ -18,8 +18,8 @@ const BODY_MAX_BYTES = 8 * 1024 * 1024;
 const TRACE_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * Tells of every answer that `fetch` gets in this process from a server of ours. The caller gets its answer when it was
- * told of, with its body untouched: streams and files are never read here.
+ * Reports every answer that `fetch` gets in this process from a server of ours. The caller gets its answer after the
+ * report, with an untouched body: streams and files are never read here.
  */
 export function watchFetch(tell: (answer: SeenAnswer) => void | Promise<void>): void {
   const fetchPlainly = globalThis.fetch;
@@ -41,7 +41,7 @@ export function watchFetch(tell: (answer: SeenAnswer) => void | Promise<void>): 
   };
 }
 
-/** Both headers together are on every answer of ours, and on none of the servers that tests make up. */
+/** Every answer of ours has both headers, and no server that a test makes up has them. */
 export function areOurs(headerOf: (name: string) => string | null | undefined): boolean {
   return TRACE_ID.test(headerOf('x-trace-id') ?? '') && headerOf('x-content-type-options') === 'nosniff';
 }
@@ -57,7 +57,7 @@ async function jsonOf(response: Response): Promise<unknown> {
   }
 }
 
-/** Empty for one that is too large. Rejects when the body is cut. */
+/** The empty text for a body that is too large. Rejects when the body is cut. */
 async function textOf(response: Response): Promise<string> {
   const reader = response.clone().body?.getReader();
   if (!reader) return '';

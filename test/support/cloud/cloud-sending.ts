@@ -24,7 +24,7 @@ export interface CloudSending {
   worker: RunningWorker;
   /** An instance without credentials. */
   create(settings?: Record<string, unknown>): Promise<string>;
-  /** A connected instance, and the number that it is. */
+  /** A connected instance and its number. */
   connect(settings?: Record<string, unknown>): Promise<CloudInstance>;
   give(instanceId: string, number: OfficialNumber, changes?: Record<string, string>): Promise<Answer>;
   call(instanceId: string, method: string, path: string, body?: unknown): Promise<Answer>;
@@ -41,7 +41,7 @@ export interface CloudSending {
   eventsOf(messageId: string): Promise<LoggedEvent[]>;
   events(instanceId: string, type: string): Promise<LoggedEvent[]>;
   state(instanceId: string, state: string): Promise<Answer['body']>;
-  /** Waits until nothing that was posted is left to hand over. */
+  /** Waits until every posted body has been handed over. */
   drained(): Promise<void>;
   close(): Promise<void>;
 }

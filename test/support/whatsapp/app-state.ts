@@ -7,9 +7,9 @@ import type { Phone } from './phone.ts';
 import { type Collection, seconds, type World } from './world.ts';
 
 /**
- * What an account's devices keep in common about its chats: labels, archived, pinned and muted chats, stars. The
- * network keeps sealed patches in order; phones and devices have the key. All MACs of what devices publish are
- * checked here, and those of what phones publish are right.
+ * The shared state of an account's devices about its chats: labels, archived, pinned and muted chats, stars. The
+ * network keeps sealed patches in order; phones and devices have the key. It checks all MACs that devices publish, and
+ * phones publish correct ones.
  */
 
 const MAC_BYTES = 32;
@@ -18,7 +18,7 @@ const MAC_BYTES = 32;
 export interface Mutation {
   collection: string;
   operation: 'SET' | 'REMOVE';
-  /** What it is about, such as `["archive", "<jid>"]`. */
+  /** The path of the changed value, such as `["archive", "<jid>"]`. */
   index: string[];
   value: WireMessage;
 }
@@ -77,7 +77,7 @@ function takeName(phone: Phone, { index, value }: Mutation): void {
   phone.name = (value.pushNameSetting as { name: string }).name;
 }
 
-/** The user changes something on the phone: its devices are told. */
+/** The user changes something on the phone, and its devices are notified. */
 export function publish(
   world: World,
   phone: Phone,
@@ -173,7 +173,7 @@ function collectionOf(world: World, phone: Phone, name: string): Collection {
   return known;
 }
 
-/** The hash of all that is set: each value's MAC, stretched, as 64 numbers of 16 bits that are added up. */
+/** The hash of all values that are set: each value's MAC, stretched, as 64 numbers of 16 bits that are added up. */
 function mix(known: Collection, operation: 'SET' | 'REMOVE', indexMac: Buffer, valueMac: Buffer): void {
   const index = indexMac.toString('hex');
   const before = known.valueMacs.get(index);
@@ -243,7 +243,7 @@ function tell(phone: Phone, from: LinkedDevice | null, name: string, version: nu
   }
 }
 
-/** The version is the network's to say: field 1 of the patch, which devices leave out. */
+/** The network sets the version: field 1 of the patch, which devices leave out. */
 function withVersion(patch: Buffer, version: number): Buffer {
   const number = version < 128 ? [8, version] : [8, (version & 0x7f) | 0x80, version >> 7];
   return Buffer.concat([Buffer.from([0x0a, number.length, ...number]), patch]);

@@ -16,7 +16,7 @@ export class Connection implements LiveConnection {
   #said: 'nothing' | 'hello' | 'finish' = 'nothing';
   #candidate: Candidate | null = null;
   #device: LinkedDevice | null = null;
-  /** Stanzas are taken one after another, as they came. */
+  /** Stanzas are handled one after another, as they came. */
   #order: Promise<void> = Promise.resolve();
   #isOver = false;
 
@@ -26,7 +26,7 @@ export class Connection implements LiveConnection {
     this.#noise = new NoiseServer(world.identity);
     socket.on('message', (data: Buffer) => this.#receive(data));
     socket.on('close', () => this.#closed());
-    // What breaks a socket also closes it.
+    // An error on a socket also closes it.
     socket.on('error', () => undefined);
   }
 
@@ -212,7 +212,7 @@ export class Connection implements LiveConnection {
   }
 
   #fail(err: unknown): void {
-    // A client that refuses our certificate just goes away; what it sends before is its affair.
+    // A client that refuses our certificate just goes away, and its last bytes before that are not judged.
     if (!this.#isOver) this.#world.problems.push((err as Error).message);
     this.cut();
   }

@@ -17,7 +17,7 @@ import { networkIdOf, newId } from '@posthorn/core/platform/ids.ts';
 import { type Heard, hearing, nothingHeard } from '../../network/heard.ts';
 import { until } from './phone-handle.ts';
 
-/** A session of any driver, with a sink that notes what it is told, for tests of the port. */
+/** A session of any driver, with a sink that records everything, for tests of the port. */
 export interface Recorded extends Heard {
   session: NetworkSession;
   qrs: string[];
@@ -27,7 +27,7 @@ export interface Recorded extends Heard {
   restrictions: (string | null)[];
 }
 
-/** What an instance keeps: its pairing, and what its session remembers. */
+/** The data that an instance keeps: its pairing, and the keys of its session. */
 export interface Kept {
   instanceId: string;
   epoch: number;
@@ -40,10 +40,10 @@ export function newKept(): Kept {
   return { instanceId: newId(), epoch: 0, credentials: null, keys: new MemoryKeys() };
 }
 
-/** Keeps what a session remembers in memory, as JSON, as the database does. */
+/** Keeps the keys of a session in memory, as JSON, as the database does. */
 export class MemoryKeys implements SessionKeys {
   readonly #values = new Map<string, Map<string, string>>();
-  /** Called before each write; what it throws is what the write rejects with, and nothing is stored. */
+  /** Called before each write; an error that it throws rejects the write, and nothing is stored. */
   beforeWrite: ((changes: readonly SessionKey[]) => void) | null = null;
   /** Called when a write is durable. */
   afterWrite: ((changes: readonly SessionKey[]) => void) | null = null;
@@ -80,7 +80,7 @@ export interface OpenOptions {
   proxy?: string | null;
 }
 
-/** Opens the session of what was kept, as its next owner. */
+/** Opens a session with the kept data, as its next owner. */
 export async function openRecorded(
   driver: NetworkDriver,
   kept: Kept,
@@ -116,7 +116,7 @@ export async function openRecorded(
   return recorded;
 }
 
-/** Sends a text; answers the id under which it went. */
+/** Sends a text and returns its id. */
 export async function sendText(
   { session }: Recorded,
   to: string,
@@ -146,7 +146,7 @@ export async function endOf(recorded: Recorded): Promise<DisconnectReason> {
   return recorded.ended[0]!;
 }
 
-/** A number of the country code that nobody has. */
+/** A number of the country code that no country has. */
 export function newNumber(): string {
   return `9998${String(BigInt(`0x${randomUUID().replaceAll('-', '').slice(0, 12)}`) % 10n ** 8n).padStart(8, '0')}`;
 }

@@ -1,6 +1,6 @@
 /**
- * The points of the curve behind Ed25519, in numbers. Slow and with times that tell the secrets: for a simulated
- * network only, whose signatures must not come from the code that the driver checks them with.
+ * The points of the curve behind Ed25519, in numbers. It is slow, and its timing reveals the secrets, so it is for a
+ * simulated network only. Its signatures must not come from the code that the driver checks them with.
  */
 
 const P = 2n ** 255n - 19n;

@@ -1,13 +1,13 @@
 /**
  * Protocol buffers by field numbers, as far as the handshake, pairing and the Signal messages need them: numbers and
- * bytes. So those do not stand on the library's coder.
+ * bytes. So those parts do not depend on the library's coder.
  */
 
 export type FieldValue = number | bigint | Uint8Array | string | undefined;
 
 export type Field = readonly [number: number, value: FieldValue];
 
-/** Writes them in this order; undefined is left out, numbers are varints. */
+/** Writes the fields in this order; undefined is left out, numbers are varints. */
 export function writeFields(fields: readonly Field[]): Buffer {
   const parts: Buffer[] = [];
   for (const [number, value] of fields) {
@@ -29,7 +29,7 @@ export function nested(depth: number): Buffer {
   return message;
 }
 
-/** The fields of a message; of a repeated one the last. */
+/** The fields of a message; for a repeated field the last value. */
 export class Fields {
   readonly #values = new Map<number, bigint | Buffer>();
 

@@ -1,14 +1,14 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { SessionKey, SessionKeys } from '@posthorn/core/network/driver.ts';
 
-/** A file of keys, which a process that is killed leaves as the last whole write made it. */
+/** A file of keys. When its process is killed, it holds the state after the last complete write. */
 export class KeyFile {
   readonly db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
 
   constructor(file: string) {
     this.db = new DatabaseSync(file, { timeout: 10_000 });
-    // The machine does not fail in tests: what was handed to it is kept.
+    // The machine does not fail in tests, so writes to the operating system are kept.
     this.db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF');
     this.db.exec(
       'CREATE TABLE IF NOT EXISTS keys (session INT, kind TEXT, id TEXT, value TEXT, PRIMARY KEY (session, kind, id))',
@@ -30,7 +30,7 @@ export class KeyFile {
 
 const OF_KIND = 'SELECT id, value FROM keys WHERE session = ? AND kind = ?';
 
-/** The keys of one session in a file, as the database has them: not in the memory that is measured. */
+/** The keys of one session in a file, as if in the database: outside of the memory that is measured. */
 export class FileKeys implements SessionKeys {
   readonly #file: KeyFile;
   readonly #session: number;

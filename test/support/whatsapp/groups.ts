@@ -4,7 +4,7 @@ import { child, children, node, type Stanza, textOf } from './nodes.ts';
 import type { Phone } from './phone.ts';
 import { type Group, jidIn, phoneOf, seconds, type World } from './world.ts';
 
-/** The groups of the simulated network, and what devices ask of them (`w:g2`). */
+/** The groups of the simulated network, and the questions of devices about them (`w:g2`). */
 
 type Answer = { error: number; text: string } | readonly Stanza[];
 
@@ -53,7 +53,7 @@ export function answerGroupQuestion(world: World, device: LinkedDevice, stanza: 
   return change(world, me, device, group, what);
 }
 
-/** What a group looks like to its members. */
+/** A group as its members see it. */
 export function describe(group: Group): Stanza {
   const isLid = group.addressing === 'lid';
   const members = [...group.members.values()].map(({ phone, admin }) =>
@@ -100,14 +100,14 @@ export function addMember(group: Group, by: Phone, phone: Phone): void {
   announceChange(group, by, node('add', {}, [memberNode(group, phone)]));
 }
 
-/** Somebody changes after how many seconds messages disappear. */
+/** Somebody changes the number of seconds after which messages disappear. */
 export function setTimer(group: Group, by: Phone, seconds: number): void {
   group.timer = seconds;
   const what = seconds > 0 ? node('ephemeral', { expiration: String(seconds) }) : node('not_ephemeral');
   announceChange(group, by, what);
 }
 
-/** Tells the members' devices what somebody did to a group. */
+/** Notifies the members' devices of a change to a group. */
 export function announceChange(
   group: Group,
   by: Phone,
@@ -204,7 +204,7 @@ function changeMembers(world: World, me: Phone, device: LinkedDevice, group: Gro
     return node('participant', { jid: attrs.jid, error: error ?? impossible });
   });
   for (const phone of done) {
-    // Whoever is removed is told as well.
+    // The removed member is notified as well.
     if (what.tag === 'remove') group.members.delete(phone.number);
     else group.members.set(phone.number, { phone, admin: what.tag === 'promote' });
     announceChange(group, me, node(what.tag, {}, [memberNode(group, phone)]), device, phone);

@@ -5,7 +5,7 @@ import { type Coding, node, type Stanza } from './nodes.ts';
 import type { PhoneHandle } from './phone-handle.ts';
 import { seconds } from './world.ts';
 
-/** Numbers in [0, 1) that come again with the same seed. */
+/** Numbers in [0, 1) that repeat with the same seed. */
 export type Random = () => number;
 
 export function randomOf(seed: number): Random {
@@ -109,7 +109,7 @@ export function stanzasOf(own: PhoneHandle, other: PhoneHandle): Stanza[] {
   ];
 }
 
-/** A stanza that is changed in one to three places, so that it is still one. */
+/** A stanza with one to three changes that leave it a stanza. */
 export function changedStanza(random: Random, from: readonly Stanza[]): Stanza {
   let changed = pick(random, from);
   for (let left = 1 + below(random, 3); left > 0; left -= 1) changed = change(random, changed);
@@ -151,14 +151,14 @@ function nested(depth: number): Stanza {
   return built;
 }
 
-/** What the network can send in one frame. `breaks` the session: what comes after it cannot be trusted. */
+/** A hostile frame. `breaks`: it ends the session, because the bytes behind it cannot be trusted. */
 export interface HostileFrame {
   kind: string;
   breaks?: true;
   send(to: LiveConnection): void;
 }
 
-/** A frame that is sealed as it must be; what is in it is of no form, or of an unknown one. */
+/** A correctly sealed frame whose content has no valid form, or an unknown one. */
 export function sealedFrame(random: Random, coding: Coding, from: readonly Stanza[]): HostileFrame {
   const kind = pick(random, [
     'stanza',
@@ -186,7 +186,7 @@ export function sealedFrame(random: Random, coding: Coding, from: readonly Stanz
       case 'packed':
         return Buffer.concat([Buffer.of(2), spoilt(random, deflateSync(whole.subarray(1)))]);
       case 'deep':
-        // Lists of one that are not closed.
+        // Lists of one element that are not closed.
         return Buffer.concat([Buffer.of(0), Buffer.alloc(2 * below(random, 20_000), Buffer.of(248, 2))]);
       default:
         return Buffer.alloc(below(random, 2));
@@ -194,7 +194,7 @@ export function sealedFrame(random: Random, coding: Coding, from: readonly Stanz
   }
 }
 
-/** A frame that is no frame, or is sealed wrongly. */
+/** Bytes that are no frame, or a wrongly sealed frame. */
 export function brokenFrame(random: Random, coding: Coding, from: readonly Stanza[]): HostileFrame {
   const kind = pick(random, ['flipped', 'cut', 'unsealed', 'byte', 'nothing', 'short', 'too_long']);
   const plain = coding.encodeNode(pick(random, from));
@@ -219,7 +219,7 @@ export function brokenFrame(random: Random, coding: Coding, from: readonly Stanz
       case 'short':
         return Buffer.concat([length(15), bytes(random, 15)]);
       default: {
-        // The length of two frames, and then only bytes.
+        // The length of two frames, followed by random bytes.
         const rest = bytes(random, 2 * sealed.length);
         return Buffer.concat([length(sealed.length + rest.length), sealed, rest]);
       }

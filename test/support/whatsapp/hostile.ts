@@ -14,10 +14,10 @@ import type { WhatsAppNetwork } from './network.ts';
 import { startNetworkAndDriver } from './network-driver.ts';
 import { type PhoneHandle, until } from './phone-handle.ts';
 
-/** An entry of an index of PostgreSQL takes no more. */
+/** The largest entry of a PostgreSQL index. */
 const INDEXED_MAX_BYTES = 2_600;
 
-/** Refuses the names that PostgreSQL refuses, in what is read and in what is written. */
+/** Refuses the names that PostgreSQL refuses, in reads and in writes. */
 class StrictKeys extends MemoryKeys {
   override async read(kind: string, ids?: readonly string[]): Promise<Map<string, unknown>> {
     for (const id of ids ?? []) if (id.includes('\0')) throw new Error('invalid byte sequence: 0x00');
@@ -33,7 +33,7 @@ class StrictKeys extends MemoryKeys {
   }
 }
 
-/** An account on a simulated network where some mean it no good. */
+/** An account on a simulated network with hostile senders. */
 export interface BesiegedAccount {
   network: WhatsAppNetwork;
   driver: NetworkDriver;
@@ -41,11 +41,11 @@ export interface BesiegedAccount {
   kept: Kept;
   recorded: Recorded;
   newPhone(): PhoneHandle;
-  /** The next session of the account, by the sink that hears everything or by another. */
+  /** Opens the next session of the account, with the sink that records everything or with another. */
   open(sink?: Parameters<typeof openRecorded>[2]): Promise<Recorded>;
-  /** The text arrives, which nothing before it may hold up. */
+  /** Waits until the text arrives, which nothing before it may delay. */
   arrives(id: string): Promise<void>;
-  /** So much time goes by. */
+  /** Moves the clock forward. */
   pass(ms: number): void;
   close(): Promise<void>;
 }

@@ -22,7 +22,7 @@ import {
   toNumber,
 } from './edwards.ts';
 
-/** The cryptography of the simulated network, on node:crypto and our own arithmetic: nothing of the library's. */
+/** The cryptography of the simulated network, on node:crypto and our own arithmetic: nothing comes from the library. */
 
 export interface Keys {
   private: Buffer;
@@ -71,7 +71,7 @@ export function sign(secret: Buffer, message: Uint8Array): Buffer {
   clamped[0] = clamped[0]! & 248;
   clamped[31] = (clamped[31]! & 127) | 64;
   const k = toNumber(clamped) % ORDER;
-  // The key whose point has an even x: then the checker need not be told the sign.
+  // The key whose point has an even x: then the checker needs no sign.
   const isOdd = (encode(multiplyBase(k))[31]! & 0x80) !== 0;
   const a = isOdd ? ORDER - k : k;
   const A = encode(multiplyBase(a));
@@ -82,7 +82,7 @@ export function sign(secret: Buffer, message: Uint8Array): Buffer {
   return Buffer.concat([R, toBytes(s)]);
 }
 
-/** Checks such a signature by arithmetic: another way than the driver's, which asks node:crypto. */
+/** Checks such a signature by arithmetic: another way than the driver's, which uses node:crypto. */
 export function isSignedBy(open: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   if (signature.length !== 64) return false;
   const R = signature.subarray(0, 32);

@@ -16,8 +16,8 @@ import { until } from './phone-handle.ts';
 
 /**
  * A worker's part of some sessions in a process of its own, to be killed: it opens them and writes to a friend without
- * a pause. All that it knows is in a file, so that the next process goes on from there. It says over the channel of
- * `fork` when it is ready, what QR codes it shows, and each write of keys.
+ * a pause. All its state is in a file, so that the next process continues from there. Over the channel of `fork` it
+ * reports that it is ready, its QR codes, and each write of keys.
  */
 export interface Killable {
   file: string;
@@ -27,18 +27,18 @@ export interface Killable {
   friend: string;
   sessions: number;
 }
-/** `live`: writes until it is killed. `settle`: writes once, and takes in what comes. */
+/** `live`: writes until it is killed. `settle`: writes once, and receives the waiting messages. */
 export type ToKillable = { begin: 'live' | 'settle' };
 export type FromKillable = { ready: true } | { qr: string } | { sent: number } | { wrote: true };
 
 const WAIT_MS = 240_000;
-/** Sends that are without an answer at the same time. */
+/** The most sends without an answer at the same time. */
 const WINDOW = 4;
 const given = JSON.parse(process.argv[2]!) as Killable;
 const file = new KeyFile(given.file);
 const say = (message: FromKillable) => process.send?.(message);
 
-/** As {@link FileKeys}, telling of each write when it is there. */
+/** As {@link FileKeys}, reporting each write when it is stored. */
 class ToldKeys extends FileKeys {
   override async write(changes: readonly SessionKey[]): Promise<void> {
     await super.write(changes);
@@ -59,7 +59,7 @@ file.db.exec(`
 process.once('message', async ({ begin }: ToKillable) => {
   const all = Array.from({ length: given.sessions }, (_, at) => at + 1);
   if (begin === 'live') await Promise.all(all.map(holdForEver));
-  // One after the other: to pair is much work.
+  // One after the other, because pairing is much work.
   else for (const nth of all) await settle(nth);
 });
 process.once('disconnect', () => process.exit());
@@ -87,8 +87,8 @@ function waiting(nth: number): string[] {
 }
 
 /**
- * Writes to the friend, first what other processes were killed with. Answers whether the network has said that it took
- * everything that was accepted.
+ * Writes to the friend, beginning with the messages that killed processes left. Returns whether the network has
+ * confirmed everything that was accepted.
  */
 async function write(nth: number, { session }: Recorded): Promise<boolean> {
   const ids = waiting(nth).slice(0, WINDOW);
@@ -136,7 +136,7 @@ async function open(nth: number): Promise<Recorded> {
       },
     },
   });
-  // After a pairing with what the phone hands over.
+  // After a pairing this includes the history from the phone.
   const isReady = () => life.connected > 0 && (paired || life.history.length > 0);
   await until(() => isReady() || life.ended.length > 0, `session ${nth} is connected`, WAIT_MS);
   return life;

@@ -4,7 +4,7 @@ import { projectRoot } from '../process.ts';
 
 /**
  * Makes sure that the library of the WhatsApp driver is there, by the script that users have for it. Throws when it
- * cannot be installed: no test is skipped for want of it.
+ * cannot be installed: no test is skipped because it is missing.
  */
 export async function ensureWhatsAppLibrary(): Promise<void> {
   const isThere = await loadLibrary().then(

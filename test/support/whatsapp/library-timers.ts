@@ -1,4 +1,6 @@
-/** The library leaves timers of up to two minutes behind when it is closed: they need not keep the test's process. */
+/**
+ * The library leaves timers of up to two minutes behind when it is closed: they must not keep the test's process alive.
+ */
 const plain = globalThis.setTimeout;
 const LONG_MS = 5_000;
 

@@ -1,12 +1,12 @@
 import type { Stanza } from './nodes.ts';
 import type { Bundle } from './ratchet.ts';
 
-/** One connection that is logged in, as far as whoever sends to it must know. */
+/** One connection that is logged in, as its senders see it. */
 export interface LiveConnection {
   send(stanza: Stanza): void;
-  /** Seals any bytes in place of a stanza; `spoil` makes something else of the sealed frame. */
+  /** Seals any bytes in place of a stanza; `spoil` changes the sealed frame. */
   sendSealed(plain: Uint8Array, spoil?: (frame: Buffer) => Buffer): void;
-  /** Sends what is said last, then closes. */
+  /** Sends a last stanza, if there is one, then closes. */
   end(stanza?: Stanza): void;
   /** Cuts the line without a word. */
   cut(): void;
@@ -23,7 +23,7 @@ export class LinkedDevice {
   readonly id: number;
   readonly identity: Buffer;
   readonly noiseKey: Buffer;
-  /** What the phone has signed of it; other devices are shown it with the device's prekeys. */
+  /** The phone's signed statement about it; other devices get it with the device's prekeys. */
   readonly signedIdentity: Buffer;
   readonly registrationId: number;
   signedPreKey: { id: number; key: Buffer; signature: Buffer };
@@ -34,7 +34,7 @@ export class LinkedDevice {
   isLoggedOut = false;
   /** Whether the phone has sent it its history and keys. */
   isWelcomed = false;
-  /** Whether what is sent goes out at once; before, the queue is being handed over. */
+  /** Whether stanzas go out at once; before that, the queue is being handed over. */
   isCaughtUp = false;
   logins = 0;
   /** Logins that found the device logged in already. */
@@ -70,7 +70,7 @@ export class LinkedDevice {
     return `${this.number}:${this.id}@s.whatsapp.net`;
   }
 
-  /** What a session with it is begun with; a prekey is given away once. */
+  /** The keys that begin a session with it; each prekey is given away once. */
   takeBundle(): Bundle {
     const preKey = this.preKeys.shift();
     return {
@@ -87,7 +87,7 @@ export class LinkedDevice {
     if (this.isCaughtUp) this.connection?.send(stanza);
   }
 
-  /** Hands over what is worth something only now. */
+  /** Hands over a stanza that is worth something only now. */
   tell(stanza: Stanza): void {
     if (this.isCaughtUp) this.connection?.send(stanza);
   }

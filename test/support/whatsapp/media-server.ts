@@ -10,26 +10,26 @@ import { selfSigned } from './tls-certificate.ts';
 export interface MediaServer {
   /** Host and port. */
   host: string;
-  /** PEM of what signs its certificate. */
+  /** PEM of the authority that signs its certificate. */
   ca: string;
-  /** What uploads must name; a fresh one makes the old one worthless. */
+  /** The token that uploads must name; a new one invalidates the old one. */
   auth: string;
-  /** By path: what was uploaded. */
+  /** The uploaded files, by path. */
   blobs: Map<string, Buffer>;
   uploads: number;
   downloads: number;
   /** Answers uploads with this status while it is set. */
   failUploads: number | null;
-  /** Whose connections it takes, by the port that they come from; null: everybody's. */
+  /** Decides by the client's port whose connections it takes; null: everybody's. */
   takesFrom: ((port: number) => boolean) | null;
   /** Requests that came by another connection. */
   refusals: number;
-  /** Forgets all files: whoever asks for one is told 410. */
+  /** Forgets all files: later requests for one are answered with 410. */
   forget(): void;
   close(): Promise<void>;
 }
 
-/** The fields of a message that say where a file is and how to open it. */
+/** The fields of a message that name a file and the key to open it. */
 export interface MediaReference {
   url: string;
   directPath: string;
@@ -96,7 +96,7 @@ export function storeMedia(media: MediaServer, kind: MediaKind, file: Buffer): M
   };
 }
 
-/** Opens a file that a message names, checking each thing that the message says of it. Throws at what is wrong. */
+/** Opens a file that a message names, and checks each field of the message about it. Throws when one is wrong. */
 export function openMedia(media: MediaServer, kind: MediaKind, message: Record<string, unknown>): Buffer {
   const reference = message as unknown as MediaReference;
   const blob = media.blobs.get(reference.directPath);

@@ -12,7 +12,7 @@ export async function startNetworkAndDriver(
   return { network, driver: newDriver(network, more) };
 }
 
-/** One more driver of the network, as another process has it. */
+/** Another driver of the network, as another process has it. */
 export function newDriver(
   { url, ca }: WhatsAppNetwork,
   more: Pick<WhatsAppDriverOptions, 'clock' | 'sendTimeoutMs' | 'giveUpMs'> = {},

@@ -2,9 +2,9 @@ import { startWhatsAppNetwork } from './network.ts';
 import type { PhoneHandle } from './phone-handle.ts';
 
 /**
- * The simulated network in a process of its own, for tests that measure the driver's or kill it. It is told over the
- * channel of `fork`: to pair the device that shows a QR code with a new phone, to count, to have the friend of all
- * write a text to each phone that was paired, and to tell what it has seen.
+ * The simulated network in a process of its own, for tests that measure the driver's or kill it. Over the channel of
+ * `fork` a test asks it to pair the device that shows a QR code with a new phone, to count, to have the friend of all
+ * write a text to each paired phone, and to report.
  */
 export type ToNetwork = { ask: 'pair'; qr: string } | { ask: 'count' } | { ask: 'write' } | { ask: 'report' };
 export type FromNetwork =
@@ -14,22 +14,22 @@ export type FromNetwork =
   | NetworkReport;
 
 export interface NetworkReport {
-  /** What the friend wrote: the text by the message's id. */
+  /** The friend's texts, by the id of the message. */
   written: Record<string, string>;
-  /** What the friend has read, and how often it came. */
+  /** The texts that the friend has read, and how often each came. */
   read: Record<string, number>;
-  /** What any phone could not open, and what any device has asked for again. */
+  /** Messages that any phone could not open, or that any device has asked for again. */
   unreadable: string[];
   /** Ids that the network took more than once. */
   takenTwice: string[];
-  /** What the devices have not confirmed. */
+  /** The number of stanzas that the devices have not confirmed. */
   pending: number;
   problems: readonly string[];
 }
 
 const network = await startWhatsAppNetwork();
 const phones: PhoneHandle[] = [];
-/** Whom all the others write to. */
+/** The phone to which all the others write. */
 const friend = network.phone('999100000000');
 const answer = (message: FromNetwork) => process.send?.(message);
 

@@ -14,8 +14,8 @@ import { type Faults, type Group, type LedgerEntry, seconds, type World } from '
 
 /**
  * The network on the other side of the WhatsApp driver, simulated at the level of its protocol: WebSocket, Noise
- * handshake, sealed frames, pairing, and phones with real Signal sessions, so that what the driver sends is really
- * opened. The coder of stanzas and messages is the library's; all cryptography is our own.
+ * handshake, sealed frames, pairing, and phones with real Signal sessions, so that the driver's messages are really
+ * decrypted. The coder of stanzas and messages is the library's; all cryptography is our own.
  */
 export interface WhatsAppNetwork {
   /** Where clients connect to. */
@@ -26,11 +26,11 @@ export interface WhatsAppNetwork {
   ca: string;
   /** The public key that signs the servers' certificates; a client must be told to trust it. */
   trustedRoot: Buffer;
-  /** Whose connections it takes is said here for the network's own, too. */
+  /** The media server. Its `takesFrom` also decides which connections the network itself takes. */
   media: MediaServer;
   /** Makes a phone; a number that has one already is an error. */
   phone(number: string, name?: string): PhoneHandle;
-  /** The hand on a phone that is there; a number that has none is an error. */
+  /** The handle of an existing phone; a number that has none is an error. */
   handleOf(number: string): PhoneHandle;
   group(
     owner: PhoneHandle,
@@ -39,7 +39,7 @@ export interface WhatsAppNetwork {
     addressing?: 'pn' | 'lid',
   ): Group;
   readonly ledger: readonly LedgerEntry[];
-  /** What went wrong in the network's eyes; see `World.problems`. */
+  /** Faults that the network has seen; see `World.problems`. */
   readonly problems: readonly string[];
   readonly unknownQuestions: readonly string[];
   faults: Faults;
@@ -48,7 +48,7 @@ export interface WhatsAppNetwork {
   close(): Promise<void>;
 }
 
-/** What the network does to a device that is logged in. */
+/** Actions of the network on a device that is logged in. */
 export interface Control {
   /** Another login has taken its place. */
   kick(device: LinkedDevice): void;
@@ -56,13 +56,13 @@ export interface Control {
   logout(device: LinkedDevice): void;
   /** The number may not use the network any more. */
   ban(device: LinkedDevice): void;
-  /** Ends the stream with a code: 515 (log in again), 503 and the like. */
+  /** Ends the stream with a code, such as 515 (log in again) or 503. */
   streamError(device: LinkedDevice, code: number): void;
   /** Cuts the line. */
   drop(device: LinkedDevice): void;
-  /** Cuts all lines, those too that are not logged in yet. */
+  /** Cuts all lines, also those that are not logged in yet. */
   dropAll(): void;
-  /** Sends the acks that were held back, and holds back no more. */
+  /** Sends the acks that were held back, and stops holding them back. */
   releaseAcks(device: LinkedDevice): void;
   /** Tells a device that so many of its prekeys are left. */
   runLowOnPreKeys(device: LinkedDevice, left: number): void;

@@ -1,8 +1,8 @@
 import { loadLibrary } from '@posthorn/network/whatsapp/library.ts';
 
 /**
- * The stanzas of the network. Their binary form, and the fields of what a message says, are the library's coder: this
- * is the one thing that both ends share. Everything that seals, signs or checks is ours.
+ * The stanzas of the network. The library's coder makes their binary form and the fields of messages: it is the one
+ * part that both ends share. The code that seals, signs or checks is ours.
  */
 
 export interface Stanza {
@@ -11,7 +11,7 @@ export interface Stanza {
   content?: readonly Stanza[] | string | Uint8Array | undefined;
 }
 
-/** A decoded message; what is in it is compared field by field, so its type says nothing. */
+/** A decoded message; tests compare its content field by field, so it has no precise type. */
 export type WireMessage = Record<string, unknown>;
 
 interface Coder {
@@ -46,7 +46,7 @@ export async function loadCoding(): Promise<Coding> {
       object.raw instanceof Uint8Array
         ? Buffer.from(object.raw)
         : Buffer.from(message.encode(message.fromObject(object)).finish()),
-    // Numbers as numbers, bytes as Buffer, no defaults: what was not sent is not there.
+    // Numbers as numbers, bytes as Buffer, no defaults: fields that were not sent are absent.
     decodeMessage: (bytes) =>
       message.toObject(message.decode(bytes), { longs: Number, bytes: Buffer, enums: String }),
     proto: library.proto,

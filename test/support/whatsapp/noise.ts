@@ -6,14 +6,14 @@ import { agree, generateKeys, hkdf, type Keys, openGcm, sealGcm, sha256, sign } 
 const PROTOCOL: Buffer = Buffer.from('Noise_XX_25519_AESGCM_SHA256\0\0\0\0');
 const HEADER = Buffer.from([0x57, 0x41, 6, 3]);
 
-/** Who the servers of a network are: the root that clients trust, and the certificate that it stands behind. */
+/** The identity of the servers of a network: the root that clients trust, and the certificate under it. */
 export interface ServerIdentity {
   root: Keys;
   server: Keys;
   certificate: Buffer;
 }
 
-/** Where a certificate is made wrong, for tests that it is refused. */
+/** The part of a certificate that is made wrong, for tests that it is refused. */
 export type CertificateFault = 'wrong_leaf' | 'wrong_intermediate' | 'foreign_root' | 'foreign_server';
 
 export function createIdentity(root: Keys = generateKeys(), fault?: CertificateFault): ServerIdentity {
@@ -32,7 +32,7 @@ export function createIdentity(root: Keys = generateKeys(), fault?: CertificateF
     ]);
   return {
     root,
-    // A genuine certificate, shown by somebody whose it is not.
+    // A genuine certificate, shown by a server that does not own it.
     server: fault === 'foreign_server' ? generateKeys() : server,
     certificate: writeFields([
       [1, write(leaf)],
@@ -57,7 +57,7 @@ export class NoiseServer {
     this.#identity = identity;
   }
 
-  /** The whole frames in what has been received so far, still sealed. Throws when the bytes are no such client's. */
+  /** The whole frames in the bytes received so far, still sealed. Throws when no such client can have sent them. */
   receive(data: Buffer): Buffer[] {
     this.#received = Buffer.concat([this.#received, data]);
     if (!this.#sawHeader && !this.#takeHeader()) return [];
@@ -93,7 +93,7 @@ export class NoiseServer {
     return frameOf(writeFields([[3, hello]]));
   }
 
-  /** What the client's second frame says: its own key, and who it is. From here on frames are sealed. */
+  /** The content of the client's second frame: its key, and its identity. From here on frames are sealed. */
   finish(frame: Buffer): { clientKey: Buffer; payload: Buffer } {
     const finish = new Fields(frame).within(4);
     const clientKey = this.#open(finish.bytes(1));

@@ -53,7 +53,7 @@ export async function useWhatsAppSystem(
       NETWORK_DRIVERS: 'sandbox,whatsapp',
       WHATSAPP_URL: network.url,
       WHATSAPP_TEST_ROOT: network.trustedRoot.toString('base64'),
-      // The media servers are asked over TLS.
+      // The media servers speak TLS.
       NODE_EXTRA_CA_CERTS: authority,
       NODE_OPTIONS: '--import ./test/support/whatsapp/trust-root.ts',
       PACING_MIN_MS: '0',
@@ -63,7 +63,7 @@ export async function useWhatsAppSystem(
   return { network, system, call: await callerOf(system), link: links[0]! };
 }
 
-/** Until each worker has its share of the shards: a pairing ends when its instance changes its owner. */
+/** Waits until each worker has its share of the shards: a pairing ends when its instance changes its owner. */
 async function untilShared({ db, workers }: System): Promise<void> {
   await waitFor(async () => {
     const { rows } = await db.query<{ shards: number }>(
@@ -92,8 +92,8 @@ async function callerOf(system: System): Promise<Call> {
 }
 
 /**
- * Scans the code that is shown, and the next one if the session that showed it is gone: while workers still share out the
- * shards, an instance may change its owner.
+ * Scans the QR code that is shown, and the next one if the session of the first is gone: while workers still share out
+ * the shards, an instance may change its owner.
  */
 async function scanShown(call: Call, id: string, phone: PhoneHandle): Promise<void> {
   for (let last: string | undefined; ; ) {

@@ -6,14 +6,16 @@ import { bytesOf, child, node, type Stanza } from './nodes.ts';
 import type { Phone } from './phone.ts';
 import { type Candidate, seconds, type World } from './world.ts';
 
-/** How a device becomes one of a phone's: by the QR code that it shows, or by the code that the user types. */
+/**
+ * The ways in which a device is linked to a phone: by the QR code that it shows, or by the code that the user types.
+ */
 
 const ACCOUNT_PREFIX = Buffer.from([6, 0]);
 const DEVICE_PREFIX = Buffer.from([6, 1]);
 const REFS = 6;
 const CODE_ROUNDS = 131_072;
 
-/** What a device says of itself before it is paired. Throws when its own signature is wrong. */
+/** The facts that a device states about itself before it is paired. Throws when its own signature is wrong. */
 export function readCandidate(
   world: World,
   payload: Fields,
@@ -43,7 +45,7 @@ export function readCandidate(
   return candidate;
 }
 
-/** What a device that is not paired is told first: the references for its QR codes. */
+/** The first message to a device that is not paired: the references for its QR codes. */
 export function offerRefs(candidate: Candidate): Stanza {
   const refs = candidate.refs.map((ref) => node('ref', {}, Buffer.from(ref)));
   return node(
@@ -76,7 +78,7 @@ export function scan(world: World, phone: Phone, qr: string): void {
   promise(world, phone, candidate, Buffer.from(secret, 'base64'));
 }
 
-/** The device asks for a pairing by code: what the phone will need is kept until the user types it. */
+/** The device asks for a pairing by code: the data that the phone will need is kept until the user types the code. */
 export function startCode(world: World, candidate: Candidate, request: Stanza): Stanza {
   const number = (request.attrs.jid ?? '').split('@')[0]!;
   const ref = `code-${randomBytes(12).toString('hex')}`;
@@ -135,7 +137,7 @@ export function enterCode(world: World, phone: Phone, code: string): void {
   );
 }
 
-/** The device's last word of a pairing by code. */
+/** The device's last message of a pairing by code. */
 export function finishCode(candidate: Candidate, request: Stanza): void {
   if (!candidate.finish) throw new Error('A pairing by code ends that never began');
   candidate.finish(
@@ -144,7 +146,7 @@ export function finishCode(candidate: Candidate, request: Stanza): void {
   );
 }
 
-/** The device has signed in its turn: it is the phone's from now on. Throws when its signature is wrong. */
+/** The device has signed in its turn: it is linked to the phone from now on. Throws when its signature is wrong. */
 export function confirmPairing(world: World, candidate: Candidate, answer: Stanza): void {
   const promised = candidate.promised;
   if (!promised) throw new Error('A device confirms a pairing that nobody promised');
@@ -172,7 +174,9 @@ export function confirmPairing(world: World, candidate: Candidate, answer: Stanz
   );
 }
 
-/** The phone vouches for the device: its signature over the device's key, sealed with what only the two know. */
+/**
+ * The phone vouches for the device: its signature over the device's key, sealed with a secret that only the two know.
+ */
 function promise(world: World, phone: Phone, candidate: Candidate, secret: Buffer): void {
   const fault = world.faults.pairing;
   const deviceId = phone.takeDeviceId();
@@ -220,7 +224,7 @@ function promise(world: World, phone: Phone, candidate: Candidate, secret: Buffe
   );
 }
 
-/** AES-CTR under the code: salt (32 bytes), counter (16), then what is turned. */
+/** AES-CTR under the code: salt (32 bytes), counter (16), then the text. */
 function turn(
   way: (
     algorithm: 'aes-256-ctr',

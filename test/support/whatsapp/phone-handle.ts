@@ -12,7 +12,7 @@ import { jidIn, seconds, type World } from './world.ts';
 
 const POLL_MS = 10;
 
-/** Waits until `find` answers something. Throws with `what` when it does not in time. */
+/** Waits until `find` returns something. Throws with `what` when it does not in time. */
 export async function until<T>(
   find: () => T | undefined | null | false,
   what: string,
@@ -27,7 +27,7 @@ export async function until<T>(
   }
 }
 
-/** What a test does with a simulated phone: the user's hand on it. */
+/** A test's control of a simulated phone, in place of its user. */
 export class PhoneHandle {
   readonly phone: Phone;
   readonly #world: World;
@@ -76,7 +76,7 @@ export class PhoneHandle {
     enterCode(this.#world, this.phone, code);
   }
 
-  /** The message with this id, once it has come and was opened. */
+  /** The message with this id, once it has arrived and was opened. */
   message(id: string, timeoutMs?: number): Promise<PhoneMessage> {
     const find = () => this.phone.messages.find((message) => message.id === id);
     return until(
@@ -108,7 +108,7 @@ export class PhoneHandle {
     return this.send(chat, { conversation: text }, options);
   }
 
-  /** Stores a file and sends the message that names it; `fields` are the rest of what it says. */
+  /** Stores a file and sends the message that names it; `fields` are the rest of the message. */
   file(
     chat: PhoneHandle | string,
     kind: MediaKind,
@@ -124,19 +124,19 @@ export class PhoneHandle {
     return id;
   }
 
-  /** The file that a message brought, with all that the message says of it checked. */
+  /** The file of a message, with each field of the message about it checked. */
   open(message: PhoneMessage, kind: MediaKind): Buffer {
     const content =
       message.wire[kind === 'video' && message.wire.ptvMessage ? 'ptvMessage' : `${kind}Message`];
     return openMedia(this.#world.media, kind, content as Record<string, unknown>);
   }
 
-  /** Somebody got, read or played a message that this phone sent: its linked devices hear of it. */
+  /** Somebody received, read or played a message of this phone: its linked devices are notified. */
   hears(by: PhoneHandle, id: string, type?: 'read' | 'played'): void {
     tellOwnDevices(this.#world, this.phone, by.phone, id, type);
   }
 
-  /** Tells the sender that its messages were read, or played. */
+  /** Notifies the sender that its messages were read, or played. */
   read(messages: readonly PhoneMessage[], type: 'read' | 'played' = 'read'): void {
     const [first] = messages;
     if (first)
@@ -149,7 +149,7 @@ export class PhoneHandle {
       );
   }
 
-  /** Shows the linked devices of another phone that this one types, or is there. */
+  /** Shows the linked devices of another phone that this one types, or is online. */
   show(to: PhoneHandle, state: 'composing' | 'recording' | 'paused' | 'available' | 'unavailable'): void {
     const from = jidIn('pn', this.phone, 0);
     for (const device of to.phone.devices.values()) {
@@ -162,7 +162,7 @@ export class PhoneHandle {
     }
   }
 
-  /** Changes something of its chats, such as `["archive", jid]`: its devices are told. */
+  /** Changes something of its chats, such as `["archive", jid]`, and notifies its devices. */
   publish(
     collection: string,
     index: readonly string[],
@@ -172,7 +172,7 @@ export class PhoneHandle {
     publish(this.#world, this.phone, collection, index, value, operation);
   }
 
-  /** Calls another phone, whose devices ring; answers the call's id. `what` is what becomes of it. */
+  /** Calls another phone, whose devices ring; returns the call's id. `what` is how the call ends. */
   call(
     to: PhoneHandle,
     what: 'offer' | 'terminate',
@@ -196,7 +196,7 @@ export class PhoneHandle {
     return callId;
   }
 
-  /** What was said with another phone before any device was paired, oldest first; answers the ids of the messages. */
+  /** The messages with another phone from before any device was paired, oldest first; returns their ids. */
   remember(
     other: PhoneHandle,
     said: readonly { text: string; fromMe: boolean; at: Date }[],
@@ -213,7 +213,7 @@ export class PhoneHandle {
       msgOrderId: nth + 1,
     }));
     const { conversations = [] } = this.phone.history as { conversations?: WireMessage[] };
-    // The newest stands first in a history.
+    // A history has the newest message first.
     const conversation = { id: other.jid, messages: messages.toReversed(), ...chat };
     this.phone.history = { ...this.phone.history, conversations: [...conversations, conversation] };
     return ids;
@@ -223,7 +223,7 @@ export class PhoneHandle {
     this.phone.isOnline = false;
   }
 
-  /** What waited arrives now, in order. */
+  /** Delivers the waiting messages now, in order. */
   comeOnline(): void {
     this.phone.isOnline = true;
     for (const deliver of this.phone.waiting.splice(0)) deliver();

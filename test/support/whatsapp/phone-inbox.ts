@@ -13,7 +13,7 @@ import type { Phone, PhoneMessage } from './phone.ts';
 import { OpenedBefore } from './ratchet.ts';
 import { addressOf, jidIn, phoneOf, seconds, type World } from './world.ts';
 
-/** What a phone does with a message that the network brings: opens it, keeps it, and tells the sender. */
+/** A phone handles a message that the network brings: it opens and keeps the message, and notifies the sender. */
 export function receiveAtPhone(world: World, phone: Phone, stanza: Stanza): void {
   if (!phone.isOnline) {
     phone.waiting.push(() => receiveAtPhone(world, phone, stanza));
@@ -77,7 +77,7 @@ export function tellSender(
   const author = stanza.attrs.participant ?? stanza.attrs.from!;
   const { device, server } = parseJid(author);
   const target = phoneOf(world, author)?.devices.get(device);
-  // The account's own phone confirms what its devices sent to themselves alone, not to others.
+  // The account's own phone confirms messages that its devices sent to themselves alone, not those to others.
   if (!target || (target.number === phone.number && type === undefined && stanza.attrs.recipient)) return;
   const isChat = stanza.attrs.participant !== undefined;
   const rest = ids.slice(1).map((id) => node('item', { id }));

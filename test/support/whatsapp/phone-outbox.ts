@@ -6,20 +6,20 @@ import { node, pad, type Stanza, type WireMessage } from './nodes.ts';
 import type { Phone } from './phone.ts';
 import { addressOf, type Group, jidIn, phoneOf, seconds, type World } from './world.ts';
 
-/** What a simulated phone sends to the devices that are linked to others and to itself. */
+/** Messages of a simulated phone to the linked devices of others and to its own. */
 
 export interface SendOptions {
   id?: string;
-  /** What the stanza calls it. */
+  /** The type in the stanza. */
   type?: string;
   at?: Date;
   /** Whether a one-to-one chat shows the number or the anonymous id, and a status its author. */
   addressing?: 'pn' | 'lid';
-  /** A one-to-one chat shows that address alone. */
+  /** A one-to-one chat shows only that address. */
   hidesOther?: boolean;
 }
 
-/** Sends a message; `chat` is a number's JID, a group, or `status@broadcast` with whom it is for. Answers its id. */
+/** Sends a message; `chat` is a number's JID, a group, or `status@broadcast` with its audience. Returns its id. */
 export function sendFromPhone(
   world: World,
   phone: Phone,
@@ -51,7 +51,7 @@ export function sendFromPhone(
   return id;
 }
 
-/** The linked devices of a phone hear what becomes of a message that it sent. */
+/** The linked devices of a phone are notified of receipts for a message that it sent. */
 export function tellOwnDevices(
   world: World,
   phone: Phone,
@@ -66,7 +66,7 @@ export function tellOwnDevices(
     device.deliver(node('receipt', { ...from, id, type, t: seconds() }));
 }
 
-/** Sends again what a device could not open. */
+/** Sends a message again that a device could not open. */
 export function resend(world: World, phone: Phone, to: LinkedDevice, id: string, count: string): void {
   const sent = phone.sent.get(id);
   if (!sent) return;
@@ -90,7 +90,7 @@ export function resend(world: World, phone: Phone, to: LinkedDevice, id: string,
   );
 }
 
-/** What a phone gives a device that was just linked: the key of its app state, and its history. */
+/** A phone gives a newly linked device the key of its app state, and its history. */
 export function welcome(world: World, phone: Phone, device: LinkedDevice): void {
   device.isWelcomed = true;
   const { id, data } = phone.appStateKey;
@@ -116,7 +116,7 @@ export function welcome(world: World, phone: Phone, device: LinkedDevice): void 
   });
 }
 
-/** A file that is where all are that name no server. */
+/** A reference without a server, to a file in the common place. */
 function withoutUrl({ url: _url, ...reference }: MediaReference): WireMessage {
   return reference;
 }
@@ -137,7 +137,7 @@ function sendToDevice(
   const sealed = phone.seal(addressOf(device.number, device.id), bytes, () => device.takeBundle());
   const isLid = options.addressing === 'lid';
   const { recipient } = options;
-  // To the account's own devices the network names who it was for, under both addresses.
+  // To the account's own devices the network names the recipient, under both addresses.
   const others = recipient
     ? {
         recipient: isLid ? recipient.lid : recipient.jid,

@@ -21,15 +21,15 @@ export interface PhoneMessage {
   from: string;
   /** Whether one of the phone's own linked devices sent it. */
   fromMe: boolean;
-  /** What the stanza called it: `text`, `media`, `reaction`, `poll`. */
+  /** The type in the stanza: `text`, `media`, `reaction`, `poll`. */
   type: string;
   /** The fields of the message, as they were sent. */
   wire: WireMessage;
   /** Its bytes, without the padding. */
   bytes: Buffer;
-  /** How it was sealed, in the order of the stanza. */
+  /** The kinds of its sealed parts, in the order of the stanza. */
   sealed: readonly string[];
-  /** How often it was opened under this id: a phone that did not look at ids would show it so often. */
+  /** How often it was opened under this id: a phone that ignored ids would show it so often. */
   timesSeen: number;
   /** When it was first opened, in milliseconds by the machine's monotonic clock. */
   openedAtMs: number;
@@ -43,7 +43,7 @@ export interface PhoneReceipt {
   chat: string;
 }
 
-/** What a business shows: an element of its profile, its catalog and collections each a stanza's content. */
+/** The content of a business: an element of its profile, its catalog and collections each a stanza's content. */
 export interface Storefront {
   address: string;
   description: string;
@@ -77,18 +77,18 @@ export class Phone {
   readonly devices = new Map<number, LinkedDevice>();
   readonly messages: PhoneMessage[] = [];
   readonly receipts: PhoneReceipt[] = [];
-  /** What came with a counter that had been used: it was passed over without a look at its id. */
+  /** Messages with a counter that had been used: they were skipped without a look at their id. */
   readonly repeats: { id: string; from: string }[] = [];
-  /** What could not be opened, with why. */
+  /** Messages that could not be opened, with the reason. */
   readonly failures: { id: string; from: string; reason: string }[] = [];
-  /** What it sent, to be sent again when a device could not open it. */
+  /** Its sent messages, to be sent again when a device could not open one. */
   readonly sent = new Map<string, { chat: string; message: WireMessage }>();
   readonly typing: { from: string; state: string }[] = [];
-  /** What its devices have changed of its chats. */
+  /** Changes that its devices have made to its chats. */
   readonly mutations: { collection: string; operation: string; index: string[]; value: WireMessage }[] = [];
-  /** The key of what the account's devices keep in common. */
+  /** The key of the state that the account's devices share. */
   readonly appStateKey = { id: Buffer.concat([Buffer.from([0, 0]), randomBytes(4)]), data: randomBytes(32) };
-  /** What a device is given of the time before it was paired, as the fields of a history. */
+  /** The history that a device gets of the time before it was paired, as fields. */
   history: WireMessage = {};
   /** Files that it has sent, by the id of the message, to be stored again when the network has forgotten them. */
   readonly files = new Map<string, { kind: string; blob: Buffer; mediaKey: Buffer }>();
@@ -102,7 +102,7 @@ export class Phone {
   readonly #known = new Map<string, KnownSenderKeys>();
   /** Histories of more than a few chats come as a file. */
   givesHistoryAs: 'part of the message' | 'file' = 'part of the message';
-  /** Changes of its chats that are many come as files. */
+  /** Large changes of its chats come as files. */
   publishesAs: 'part of the patch' | 'file' = 'part of the patch';
   /** Calls that it made, by their id. */
   readonly calls = new Map<string, 'ringing' | 'rejected' | 'over'>();
@@ -112,7 +112,7 @@ export class Phone {
   isBusiness = false;
   storefront: Storefront | null = null;
   isBanned = false;
-  /** A phone that is off neither opens messages nor confirms them; they wait. */
+  /** A phone that is offline neither opens messages nor confirms them; they wait. */
   isOnline = true;
   readonly waiting: (() => void)[] = [];
   readonly blocked = new Set<string>();
@@ -128,7 +128,7 @@ export class Phone {
 
   constructor(number: string, name = `Phone ${number}`) {
     this.number = number;
-    // Nobody can tell the number from it.
+    // Random, so that nobody can derive the number from it.
     this.lidUser = `${randomInt(10 ** 9, 10 ** 10)}${randomInt(10 ** 4, 10 ** 5)}`;
     this.name = name;
   }
@@ -146,7 +146,7 @@ export class Phone {
     return this.#nextDeviceId - 1;
   }
 
-  /** What a session with the phone is begun with. */
+  /** The keys that begin a session with the phone. */
   takeBundle(): Bundle {
     const id = this.#nextPreKeyId;
     this.#nextPreKeyId += 1;
@@ -163,21 +163,21 @@ export class Phone {
     };
   }
 
-  /** Seals for one device (`number.device`); `bundle` is asked for only where there is no session yet. */
+  /** Seals for one device (`number.device`); calls `bundle` only when there is no session yet. */
   seal(address: string, plain: Uint8Array, bundle: () => Bundle): Sealed {
     const sessions = this.#sessionsWith(address);
     if (sessions.length === 0) sessions.unshift(SignalSession.begin(this, bundle()));
     return sessions[0]!.seal(plain);
   }
 
-  /** Forgets the sessions with a device, or begins one with what it published. */
+  /** Forgets the sessions with a device, or begins one with its published bundle. */
   restart(address: string, bundle?: Bundle): void {
     this.#sessions.delete(address);
     if (bundle) this.#sessionsWith(address).unshift(SignalSession.begin(this, bundle));
     for (const { told } of this.#senderKeys.values()) told.delete(address);
   }
 
-  /** Opens what a device has sealed. Throws when no session can. */
+  /** Opens a message that a device has sealed. Throws when no session can. */
   open(address: string, type: string, bytes: Buffer): Buffer {
     const sessions = this.#sessionsWith(address);
     if (type === 'msg') return this.#openWithAny(sessions, bytes);
@@ -201,7 +201,7 @@ export class Phone {
     known.learn(distribution);
   }
 
-  /** Loses what it was told of others' sender keys. */
+  /** Forgets the sender keys of others. */
   forgetSenderKeys(): void {
     this.#known.clear();
   }
@@ -226,7 +226,7 @@ export class Phone {
     for (const [at, session] of sessions.entries()) {
       try {
         const plain = session.open(bytes);
-        // What the other end uses is what it is answered with.
+        // The answer uses the session that the other end uses.
         sessions.unshift(...sessions.splice(at, 1));
         return plain;
       } catch (err) {

@@ -8,14 +8,14 @@ import type {
   WhatsAppLibrary,
 } from '@posthorn/network/whatsapp/library-types.ts';
 
-/** With what the library's users send by. */
+/** With the methods that the library's users send by. */
 export interface PlainSocket extends LibrarySocket {
   sendMessage(jid: string, content: { text: string }): Promise<unknown>;
 }
 
 /**
- * The library as it comes, without anything that `network/whatsapp/library.ts` puts in place: a floor to compare
- * the driver with. It trusts the simulated network whose root is given.
+ * The library as it comes, without the replacements of `network/whatsapp/library.ts`: a baseline to compare the driver
+ * with. It trusts the simulated network whose root is given.
  */
 export async function loadPlainLibrary(root: Uint8Array): Promise<WhatsAppLibrary> {
   const folder = createRequire(new URL('../../../network/whatsapp/library/', import.meta.url));

@@ -4,7 +4,7 @@ import type { Phone, Storefront } from './phone.ts';
 import type { Question } from './question.ts';
 import { phoneOf, type World } from './world.ts';
 
-/** What accounts show of themselves: words, a picture, and the shelves of a business. By `xmlns`. */
+/** The profiles of accounts: the about text, a picture, and the shelves of a business. By `xmlns`. */
 export const profileQuestions: Record<string, Question> = {
   status(world, device, stanza) {
     world.phones.get(device.number)!.about = textOf(child(stanza, 'status'));
@@ -77,7 +77,7 @@ function profileOf({ storefront }: Phone): Stanza[] {
   ];
 }
 
-/** A page ends with a cursor while there is more; it is opaque to who asks. */
+/** A page ends with a cursor while there is more; it is opaque to the client. */
 function catalogPage(store: Storefront | null, asked: Stanza): ReturnType<Question> {
   if (!store) return { error: 404, text: 'item-not-found' };
   const after = child(asked, 'after');

@@ -2,7 +2,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 
-/** Connections through a proxy, by where they led. */
+/** Connections through a proxy, by their destination. */
 export interface Proxy {
   address: string;
   led: string[];
@@ -10,7 +10,7 @@ export interface Proxy {
   ports: Set<number>;
 }
 
-/** What the proxy finds behind a name, in place of what the world does. */
+/** The addresses that the proxy finds behind names, in place of real look-ups. */
 type Hosts = Readonly<Record<string, string>>;
 
 function listening(t: TestContext, server: ReturnType<typeof createServer>): Promise<number> {
@@ -30,7 +30,7 @@ function join(one: Socket, other: Socket): void {
   for (const socket of [one, other]) socket.on('error', () => [one, other].map((each) => each.destroy()));
 }
 
-/** One that takes CONNECT, with a name and a password. */
+/** A proxy that takes CONNECT, with a name and a password. */
 export async function startHttpProxy(t: TestContext, hosts: Hosts = {}): Promise<Proxy> {
   const led: string[] = [];
   const ports = new Set<number>();
@@ -50,7 +50,7 @@ export async function startHttpProxy(t: TestContext, hosts: Hosts = {}): Promise
   return { address: `http://ada:hush@127.0.0.1:${port}`, led, ports };
 }
 
-/** SOCKS5 with a name and a password (RFC 1928 and 1929), as far as a client of ours asks for it. */
+/** SOCKS5 with a name and a password (RFC 1928 and 1929), as far as a client of ours needs it. */
 export async function startSocksProxy(t: TestContext, hosts: Hosts = {}): Promise<Proxy> {
   const led: string[] = [];
   const ports = new Set<number>();

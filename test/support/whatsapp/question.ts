@@ -4,5 +4,5 @@ import type { World } from './world.ts';
 
 /** Content of the result; an `error` makes it an error. */
 export type Answer = { error: number; text: string } | readonly Stanza[];
-/** Answers what a device asks (`iq`). */
+/** Answers a question of a device (`iq`). */
 export type Question = (world: World, device: LinkedDevice, stanza: Stanza) => Answer;

@@ -11,7 +11,7 @@ import type { Answer, Question } from './question.ts';
 import type { Bundle } from './ratchet.ts';
 import { jidIn, phoneOf, seconds, type World } from './world.ts';
 
-/** What a device that is logged in asks the network (`iq`), and what it is answered. */
+/** The questions of a logged-in device to the network (`iq`), and their answers. */
 
 const NOTHING: readonly Stanza[] = [];
 
@@ -72,7 +72,7 @@ function answerTimeLock({ faults: { timeLock } }: World): Answer {
   return [node('result', {}, Buffer.from(body))];
 }
 
-/** The device is ready: a new one is given its history now, when its prekeys are there. */
+/** The device is ready: a new one gets its history now, when its prekeys are there. */
 function becomeActive(world: World, device: LinkedDevice): Answer {
   const phone = world.phones.get(device.number)!;
   if (!device.isWelcomed) setImmediate(() => welcome(world, phone, device));
@@ -175,7 +175,7 @@ function answerUsync(world: World, _device: LinkedDevice, stanza: Stanza): Answe
   return [node('usync', { sid, mode, context, last: 'true', index: '0' }, [result, node('list', {}, users)])];
 }
 
-/** Accounts in Brazil from before 2012 have no ninth digit, and are found with it, too. */
+/** Accounts in Brazil from before 2012 have no ninth digit, and are also found with it. */
 function accountOf(world: World, number: string): Phone | undefined {
   return world.phones.get(number) ?? world.phones.get(number.replace(/^(55\d{2})9(\d{8})$/, '$1$2'));
 }
@@ -193,7 +193,7 @@ function protocolAnswer(
       asked === null ? undefined : Buffer.from(`+${asked}`),
     );
   if (!phone) return null;
-  // What certifies a name is opaque to clients.
+  // The certificate of a name is opaque to clients.
   if (protocol === 'business')
     return node(
       'business',

@@ -1,14 +1,14 @@
 import type { Random } from './hostile-frames.ts';
 
 /**
- * Messages at random that a client can decode: the fields of each type, as the library's decoders name them, with values
+ * Random messages that a client can decode: the fields of each type, as the library's decoders name them, with values
  * that the network's own apps never send.
  */
 
 type Kind = 'string' | 'bytes' | 'number' | 'long' | 'four' | 'eight';
 interface Field {
   number: number;
-  /** A type's name, or what the value is. */
+  /** A type's name, or the kind of the value. */
   holds: Kind | { type: string };
 }
 
@@ -50,14 +50,14 @@ export function schemaOf(source: string): Schema {
   return schema;
 }
 
-/** Names of messages, chats and people that there are. */
+/** Names of existing messages, chats and people. */
 export interface Known {
   ids: readonly string[];
   jids: readonly string[];
 }
 
 const DEPTH_MAX = 8;
-/** So many of a type's fields are there, on average. */
+/** The average number of a type's fields that are set. */
 const FIELDS = 3;
 
 /** The encoding of a message of random fields; `type` is its name in the library. */
@@ -94,7 +94,7 @@ export function randomMessage(schema: Schema, random: Random, known: Known, root
       pick(['@g.us', '@lid', 'a@b', 'status@broadcast', '1:99@lid', '123@newsletter', '0@s.whatsapp.net']),
     () => pick(known.jids),
     () => pick(known.ids),
-    // What is no UTF-8.
+    // Invalid UTF-8.
     () => junk(below(20)),
     () => Buffer.from('a\ud800b', 'utf16le'),
   ];

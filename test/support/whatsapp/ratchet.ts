@@ -13,7 +13,7 @@ import {
 
 /**
  * One pairwise Signal session (X3DH and the double ratchet, version 3) at a simulated phone's end, written from the
- * protocol's specification: what the driver's library seals, this opens, and the other way.
+ * protocol's specification: it opens the messages that the driver's library seals, and the other way.
  */
 
 const VERSION = Buffer.from([0x33]);
@@ -25,7 +25,7 @@ export interface PreKey {
   keys: Keys;
 }
 
-/** What is published of a device, to begin a session with it. */
+/** The keys that a device publishes, so that others can begin a session with it. */
 export interface Bundle {
   registrationId: number;
   identity: Buffer;
@@ -52,7 +52,7 @@ interface ReceivingChain extends Chain {
 
 export type Sealed = { type: 'pkmsg' | 'msg'; bytes: Buffer };
 
-/** The counter of a message was used before: whoever sent it, its key is gone. */
+/** The counter of a message was used before, by any sender: its key is gone. */
 export class OpenedBefore extends Error {
   constructor() {
     super('The message was opened already');
@@ -140,7 +140,7 @@ export class SignalSession {
     return { type: 'pkmsg', bytes: Buffer.concat([VERSION, first]) };
   }
 
-  /** Throws when it is not a message of this session, or one that was opened already. Then nothing has changed. */
+  /** Throws when it is not a message of this session, or was opened already. Then nothing has changed. */
   open(message: Buffer): Buffer {
     const body = message.subarray(1, -MAC_BYTES);
     const fields = new Fields(body);
@@ -165,7 +165,7 @@ export class SignalSession {
     const known = this.#receiving.find((chain) => chain.ratchet.equals(ratchet));
     if (known) return known;
     const last = this.#receiving.at(-1);
-    // The library counts from -1, which arrives as the largest number there is: nothing was sent in that chain.
+    // The library counts from -1, which arrives as the largest number there is: no message was sent in that chain.
     if (last && previousCounter < 2 ** 31) skipTo(last, previousCounter + 1);
     const [root, key] = step(this.#root, agree(this.#ours.private, ratchet));
     this.#root = root;

@@ -6,8 +6,8 @@ import type { WireMessage } from './nodes.ts';
 import { until } from './phone-handle.ts';
 
 /**
- * The library itself as a client of the simulated network, without our driver: so that the network is proven by
- * something that was not written with it.
+ * The library itself as a client of the simulated network, without our driver: it proves the network with code that was
+ * not written together with it.
  */
 
 export interface RawMessage {
@@ -47,7 +47,7 @@ interface RawLibrary {
   proto: { Message: { AppStateSyncKeyData: { fromObject(value: unknown): unknown } } };
 }
 
-/** What a client keeps between its logins. */
+/** The data that a client keeps between its logins. */
 export interface RawState {
   creds: Record<string, unknown>;
   /** By `type id`, written as the library writes its files. */
@@ -62,7 +62,7 @@ export interface RawClient {
   presences: WireMessage[];
   qrs: string[];
   calls: WireMessage[];
-  /** What the network's key and the certificates came to. */
+  /** Whether the connection is open: the client has accepted the network's key and certificates. */
   isOpen(): boolean;
   opened(): Promise<void>;
   /** The status code with which the connection ended. */
@@ -81,7 +81,7 @@ const silent = {
   error: (...args: unknown[]) => report('error', args),
 };
 
-/** What the library complains of is shown with `WHATSAPP_TEST_LOG=1`: the only way to see why it went away. */
+/** `WHATSAPP_TEST_LOG=1` shows the library's complaints: the only way to see why it closed a connection. */
 function report(level: string, args: unknown[]): void {
   if (process.env.WHATSAPP_TEST_LOG) console.error(level, ...args);
 }
@@ -161,7 +161,7 @@ function collect(socket: RawSocket): RawClient {
   );
   on<{ messages: RawMessage[] }>('messages.upsert', ({ messages }) => {
     client.messages.push(...messages);
-    // What is told of a message before the message itself is told with it.
+    // A status that the library has before the message itself comes with the message.
     for (const { key, status } of messages)
       if (status) client.statuses.push({ id: key.id, status, from: key.remoteJid });
   });

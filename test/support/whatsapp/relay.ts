@@ -8,7 +8,7 @@ import { receiveAtPhone } from './phone-inbox.ts';
 import { resend } from './phone-outbox.ts';
 import { addressOf, type Group, jidIn, type LedgerEntry, phoneOf, seconds, type World } from './world.ts';
 
-/** What becomes of the stanzas that a device sends to others: messages, receipts, confirmations, presence. */
+/** Handles the stanzas that a device sends to others: messages, receipts, confirmations, presence. */
 
 export function takeMessage(world: World, from: LinkedDevice, stanza: Stanza): void {
   const fault = world.faults.onMessage?.(from, stanza) ?? null;
@@ -67,12 +67,12 @@ export function takeReceipt(world: World, from: LinkedDevice, stanza: Stanza): v
   for (const device of author.devices.values()) if (device !== from) device.deliver(receipt);
 }
 
-/** The device has what was brought to it. */
+/** The device confirms a stanza that the network brought. */
 export function takeAck(from: LinkedDevice, stanza: Stanza): void {
   from.confirm(stanza.attrs.class ?? '', stanza.attrs.id ?? '');
 }
 
-/** A device ends a call before it is taken: the caller hears of it, if the call is its own and still rings. */
+/** A device ends a call before anybody answers it: the caller is notified, if the call is its own and still rings. */
 export function takeCall(world: World, from: LinkedDevice, stanza: Stanza): void {
   if (world.faults.ignoresRejections) return;
   const { id, to = '' } = stanza.attrs;
@@ -172,7 +172,7 @@ function deliverOne(
   const sender = world.phones.get(from.number)!;
   const phone = phoneOf(world, target);
   if (!phone) throw new Error(`A message to nobody: ${target}`);
-  // Whoever has blocked the sender hears nothing, and the sender is not told.
+  // A phone that has blocked the sender gets nothing, and the sender is not notified.
   if (phone.blocked.has(sender.number)) return;
   const { device, server } = parseJid(target);
   const isOwn = phone === sender;
@@ -191,7 +191,10 @@ function deliverOne(
   hand(world, phone, device, copy);
 }
 
-/** A group's or a status's message: the same sealed bytes for all, with the key for whoever was not told it yet. */
+/**
+ * A message of a group or a status: the same sealed bytes for all, with the key for each device that does not have it
+ * yet.
+ */
 function deliverToMany(world: World, from: LinkedDevice, stanza: Stanza, group: Group | undefined): void {
   const sender = world.phones.get(from.number)!;
   const server = group ? (stanza.attrs.addressing_mode ?? group.addressing) : 'pn';
@@ -244,7 +247,7 @@ function passedOn(stanza: Stanza): Record<string, string | undefined> {
   return { id, type, category, edit, t: seconds() };
 }
 
-/** A device could not open what a phone sent: the phone sends it again, with the keys that the device offers. */
+/** A device could not open a message of a phone: the phone sends it again, with the keys that the device offers. */
 function answerRetry(world: World, phone: Phone, to: LinkedDevice, stanza: Stanza): void {
   const keys = child(stanza, 'keys');
   const registration = child(stanza, 'registration');
@@ -266,7 +269,7 @@ function answerRetry(world: World, phone: Phone, to: LinkedDevice, stanza: Stanz
   resend(world, phone, to, stanza.attrs.id!, count);
 }
 
-/** A device could not fetch a file: whoever sent it stores it again, and the device is told where, sealed. */
+/** A device could not fetch a file: the sender stores it again, and the device gets the new place, sealed. */
 function storeAgain(world: World, device: LinkedDevice, stanza: Stanza): void {
   const id = stanza.attrs.id!;
   const about = child(stanza, 'rmr');

@@ -14,20 +14,20 @@ import {
 } from './keys.ts';
 import { OpenedBefore } from './ratchet.ts';
 
-/** The Signal sender keys of groups and statuses, at a simulated phone's end: one chain a sender and chat. */
+/** The Signal sender keys of groups and statuses, at a simulated phone's end: one chain for each sender and chat. */
 
 const VERSION = Buffer.from([0x33]);
 const SIGNATURE_BYTES = 64;
 const SKIP_MAX = 2_000;
 
-/** What a phone sends to a group with. */
+/** The key with which a phone sends to a group. */
 export class SenderKey {
   readonly #id = randomInt(1, 2 ** 31);
   readonly #signing: Keys = generateKeys();
   #chain = hkdf(generateKeys().private, 32, 'first chain');
   #iteration = 0;
 
-  /** What whoever is to read the next messages must be told. */
+  /** The key data that readers of the next messages need. */
   distribution(): Buffer {
     const body = writeFields([
       [1, this.#id],
@@ -59,14 +59,14 @@ interface Chain {
   skipped: Map<number, Buffer>;
 }
 
-/** What a phone has been told of another's sender keys. */
+/** The sender keys of others that a phone knows. */
 export class KnownSenderKeys {
   readonly #chains = new Map<number, Chain>();
 
   learn(distribution: Buffer): void {
     const fields = new Fields(distribution.subarray(1));
     const id = fields.number(1);
-    // Told again, of the same key: what was read so far stays read.
+    // The same key came again: its chain keeps its place.
     if (this.#chains.has(id)) return;
     this.#chains.set(id, {
       key: fields.bytes(3),

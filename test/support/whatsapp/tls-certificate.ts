@@ -1,6 +1,6 @@
 import { createSign, generateKeyPairSync, randomBytes } from 'node:crypto';
 
-/** Where files are that name no server of their own: histories, and parts of the account's state. */
+/** The server of files whose reference names none: histories, and parts of the account's state. */
 export const MEDIA_HOST = 'mmg.whatsapp.net';
 
 /** A certificate for 127.0.0.1 that is its own authority, for servers of tests that speak TLS. PEM. */

@@ -1,4 +1,7 @@
-/** Loaded into a worker, or into the whole system in one process, before its program: it trusts the simulated network that `WHATSAPP_TEST_ROOT` (base64) names. */
+/**
+ * Loaded before the program of a worker, or of the whole system in one process: it trusts the simulated network that
+ * `WHATSAPP_TEST_ROOT` (base64) names.
+ */
 import { loadLibrary, trustRoot } from '@posthorn/network/whatsapp/library.ts';
 
 const root = process.env.WHATSAPP_TEST_ROOT;

@@ -1,4 +1,4 @@
-/** Fails in each way in which nobody hears of it, in the name of a session or, with `nobody`, of none. */
+/** Fails in each way that no handler catches, in the name of a session or, with `nobody`, of none. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { EventEmitter, setTimeout as libraryTimer } from '@posthorn/network/whatsapp/library-surroundings.ts';
 import { runAs, runAsNobody } from '@posthorn/network/whatsapp/unheard.ts';

@@ -4,7 +4,7 @@ import { type Coding, parseJid, type Stanza } from './nodes.ts';
 import type { ServerIdentity } from './noise.ts';
 import type { Phone } from './phone.ts';
 
-/** All that the simulated network knows. */
+/** The whole state of the simulated network. */
 export interface World {
   coding: Coding;
   identity: ServerIdentity;
@@ -13,16 +13,16 @@ export interface World {
   /** By the user part of their anonymous id. */
   lids: Map<string, Phone>;
   groups: Map<string, Group>;
-  /** What devices have sent, each id of a sender once. */
+  /** The messages of devices, each id of a sender once. */
   ledger: LedgerEntry[];
-  /** What the network could not make sense of. A test that ends with entries here has found something. */
+  /** Frames that the network could not parse. A test that ends with entries here has found a fault. */
   problems: string[];
   /** Questions that the network does not know, as `xmlns tag`. They were answered with an error. */
   unknownQuestions: string[];
-  /** Devices that wait to be paired, by each of the references that they were given. */
+  /** Devices that wait to be paired, by each of their references. */
   waiting: Map<string, Candidate>;
   faults: Faults;
-  /** What was published by `w:sync:app:state`, by the phone's number and the collection's name. */
+  /** The patches published by `w:sync:app:state`, by the phone's number and the collection's name. */
   appState: Map<string, Collection>;
 }
 
@@ -30,7 +30,7 @@ export interface Collection {
   /** Sealed, in the order of their versions, which begin with 1. */
   patches: Buffer[];
   hash: Buffer;
-  /** By the MAC of what a value is about, in hex. */
+  /** By the MAC of the value's index, in hex. */
   valueMacs: Map<string, Buffer>;
 }
 
@@ -51,27 +51,27 @@ export type MessageFault = 'drop_before_ledger' | 'drop_after_ledger' | 'hold_ac
 export type PairingFault = 'account_signature' | 'foreign_account_key' | 'hmac';
 
 export interface Faults {
-  /** Answers logins with this failure, as often as it is told; null lets them in. */
+  /** Fails logins for this reason, this many times; null lets them in. */
   failLogin: { reason: number; times: number } | null;
   /** Clients of an older version than this are refused with 405. */
   oldestVersion: readonly [number, number, number] | null;
-  /** What its page says to browsers (`/sw.js`); null: it has none. */
+  /** The content of its page for browsers (`/sw.js`); null: it has none. */
   page: string | null;
-  /** What becomes of a message of a device; asked once for each. */
+  /** Decides about a message of a device; called once for each. */
   onMessage: ((device: LinkedDevice, stanza: Stanza) => MessageFault | null) | null;
-  /** Where the next pairings are made wrong. */
+  /** The part in which the next pairings are made wrong. */
   pairing: PairingFault | null;
-  /** Whether the anonymous id of a number is named; asked each time that a device asks. */
+  /** Whether the network names the anonymous id of a number; called each time that a device asks. */
   namesLid: ((number: string) => boolean) | null;
-  /** How often groups may still be asked for; null: without limit. */
+  /** How many more questions about groups are answered; null: without limit. */
   groupQuestions: number | null;
-  /** Whether accounts may not write to new people, as it says when asked; null: it does not answer that. */
+  /** Whether accounts may not write to new people, as the network answers when asked; null: it does not answer. */
   timeLock: { isActive: boolean; timesAsked: number } | null;
-  /** Tells nobody of its media servers, as often as it is told. */
+  /** Names no media servers to devices, this many times. */
   hidesMediaServers: number;
-  /** Leaves this collection out when it tells what has changed. */
+  /** Leaves this collection out of its notification about changes. */
   leavesOut: string | null;
-  /** Says nothing to devices that refuse a call. */
+  /** Does not answer devices that refuse a call. */
   ignoresRejections: boolean;
   /** Gives away prekeys whose signature is wrong. */
   spoilsPreKeys: boolean;
@@ -85,10 +85,10 @@ export interface Candidate {
   registrationId: number;
   signedPreKey: { id: number; key: Buffer; signature: Buffer };
   connection: { send(stanza: Stanza): void; end(stanza?: Stanza): void };
-  /** What a pairing by code has exchanged so far. */
+  /** The data that a pairing by code has exchanged so far. */
   code: { number: string; wrapped: Buffer; ref: string } | null;
   finish: ((bundle: Buffer, identity: Buffer) => void) | null;
-  /** What the phone has promised the device, until the device confirms. */
+  /** The phone's promise to the device, until the device confirms. */
   promised: { phone: Phone; deviceId: number; keyIndex: number; details: Buffer } | null;
 }
 
