@@ -16,7 +16,7 @@ import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
 import { type SeededCompany, seedCompany } from '../support/seed.ts';
 
-/** How long the cache keeps what it was not told to forget. */
+/** How long the cache keeps an entry that nothing invalidates. */
 const CACHE_TTL_MS = 30_000;
 
 describe('the authenticator', () => {
@@ -167,7 +167,7 @@ describe('the authenticator', () => {
     assert.equal(elsewhere.authenticateCached(keyOf(company)), null);
     await elsewhere.authenticate(keyOf(company));
     assert.equal(elsewhere.authenticateCached(keyOf(company)), null, 'nor put into it');
-    // Revoked while nobody could hear of it.
+    // Revoked while no notification could arrive.
     await parts.db.query('UPDATE api_tokens SET revoked_at = now() WHERE id = $1', [
       company.principal.tokenId,
     ]);
@@ -180,7 +180,7 @@ describe('the authenticator', () => {
     const company = await seedCompany(parts.db);
     await authenticator.authenticate(keyOf(company));
     const rounds = 10_000;
-    // The best of many: in the others the machine was about something else.
+    // The best of many: in the other rounds the machine was busy with something else.
     let microseconds = Number.POSITIVE_INFINITY;
     for (let slice = 0; slice < 20; slice++) {
       const startedAt = performance.now();

@@ -28,7 +28,7 @@ describe('deleting an account with both services running', () => {
     await billing.close();
   });
 
-  /** An owner with a subscription, paid by nobody yet. */
+  /** An owner with a subscription that is not paid yet. */
   async function subscriber(): Promise<Person> {
     const owner = await newOwner(server);
     const call = (path: string, body: unknown) => billing.call('POST', path, { jwt: owner.jwt, body });

@@ -13,7 +13,7 @@ import { type ApiAnswer, cookiesOf, refused } from './support/api-client.ts';
 import { codeIn, linkTokenIn } from './support/mailbox.ts';
 import { logIn, newEmail, newMember, newOwner, PASSWORD, type Person } from './support/people.ts';
 
-/** Everything that one login gives, of before and after two refreshes. */
+/** The credentials of one login, from before and after two refreshes. */
 interface Held {
   person: Person;
   /** Oldest first. */
@@ -30,9 +30,9 @@ interface Way {
   end(held: Held): Promise<unknown>;
   /** The code that a JWT of the session answers afterwards, also in the other services and processes. */
   code: string;
-  /** The one JWT that goes on. */
+  /** The one JWT that stays valid. */
   survivor?: number;
-  /** Whether another login of the same user goes on. */
+  /** Whether another login of the same user stays valid. */
   othersGoOn: boolean;
 }
 
@@ -158,7 +158,7 @@ const refresh = (cookies: Record<string, string>) =>
 
 const askBilling = (jwt: string) => billing.call('GET', '/v1/billing/cards', { jwt });
 
-/** All that a JWT opens: it reads, it makes what outlives it, and it is good in the other service. */
+/** The uses of a JWT: it reads, it creates objects that outlive it, and it is valid in the other service. */
 function uses(
   jwt: string,
 ): [name: string, ask: () => Promise<Pick<ApiAnswer, 'status' | 'body' | 'text'>>][] {
@@ -208,7 +208,7 @@ async function hold(person: Person, first: { jwt: string; cookies: Record<string
   };
 }
 
-/** By header and by ticket, over both transports; everything that answers is cached after it. */
+/** By header and by ticket, over both transports; afterwards every part that answers has the JWT in its cache. */
 async function open(jwts: string[]): Promise<Held['streams']> {
   const streams: Held['streams'] = [];
   for (const [i, jwt] of jwts.entries()) {
@@ -229,7 +229,8 @@ async function open(jwts: string[]): Promise<Held['streams']> {
 async function assertEnded(held: Held, { code, survivor }: Pick<Way, 'code' | 'survivor'>): Promise<void> {
   const { rows: before } = await server.db.query('SELECT id FROM api_tokens');
   for (const { closed } of held.streams) await closed;
-  // The process that ended it refuses at once. The second one was told when it closed its streams; billing has none.
+  // The process that ended the session refuses at once. The second one learned of it when it closed its streams;
+  // billing has none.
   for (const [i, jwt] of held.jwts.entries())
     if (i !== survivor) await waitFor(async () => (await askBilling(jwt)).status >= 400);
   for (const [i, jwt] of held.jwts.entries())

@@ -13,7 +13,7 @@ import { sampleBody } from './support/sample-body.ts';
 describe('ids of another company, on every route of the contract', () => {
   let server: AccountServer;
   let mine: Person;
-  /** What the neighbour has, by the path that names it. */
+  /** The ids of the neighbour's objects, by the path that names them. */
   let theirs: Record<string, string>;
   before(async () => {
     server = await startAccountServer();
@@ -54,7 +54,7 @@ describe('ids of another company, on every route of the contract', () => {
 
   for (const { name, route } of listRoutes(messagingContract)) {
     const meta = metaOf(route);
-    // Superadmins see every company; providers are no ids.
+    // Superadmins see every company; providers are not ids.
     if (!route.path.includes('/:') || meta.access === 'superadmin' || meta.access === 'public') continue;
     test(`${name}: the same bytes as an id that nobody has, or that is none`, async () => {
       const prefix = /^\/v1\/[\w/]+?\/:\w+/.exec(route.path)?.[0] ?? '';

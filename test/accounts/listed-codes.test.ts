@@ -5,7 +5,7 @@ import { newEmail, newOwner, PASSWORD } from './support/people.ts';
 
 interface Row {
   method?: 'PATCH' | 'DELETE';
-  /** A body that is right in its shape. */
+  /** A body of the right shape. */
   body: Record<string, string>;
   optional?: readonly string[];
   /** The codes of bodies of a wrong shape that the reference lists for the route, copied from there. */
@@ -74,7 +74,7 @@ const ROWS: Record<string, Row> = {
   '/v1/auth/me/email/confirm': {
     auth: true,
     body: { code: '000000' },
-    // The fifth wrong code destroys what is pending.
+    // The fifth wrong code destroys the pending change.
     listed: ['EMAIL_CHANGE_CODE_INVALID', 'EMAIL_CHANGE_LOCKED', 'EMAIL_CHANGE_NOT_FOUND'],
   },
   '/v1/auth/me/account': {
@@ -110,7 +110,7 @@ describe('a body of a wrong shape answers only the codes that the reference list
         return code as string;
       };
       for (const rawBody of MALFORMED) {
-        // Nothing is asked of them, so an empty body asks for nothing.
+        // All their fields are optional, so an empty body is valid.
         if (optional.length === fields.length && rawBody === '') continue;
         await say(`the body ${rawBody}`, { rawBody });
       }

@@ -27,7 +27,7 @@ async function newAccount(address: string): Promise<string> {
 const logIn = (email: string, password: string, address: string) =>
   server.api('POST', '/v1/auth/login', { body: { email, password }, headers: from(address) });
 
-/** Wrong logins from many addresses at a time, again and again, until it is told to stop. */
+/** Wrong logins from many addresses at a time, again and again, until it is stopped. */
 function startFlood() {
   let going = true;
   const statuses = new Map<number, number>();
@@ -58,7 +58,7 @@ test('wrong logins from hundreds of addresses shut out nobody who has logged in 
   try {
     for (let i = 0; i < ROUNDS; i += 1) {
       const begun = performance.now();
-      // The one from where it always logs in, the other from a place that is new; and who is logged in.
+      // One logs in from its usual address, the other from a new one; a third request is of a user who is logged in.
       const logins = await Promise.all([
         logIn(byAddress, PASSWORD, '198.51.100.1'),
         logIn(byAccount, PASSWORD, `192.0.2.${i}`),

@@ -100,7 +100,7 @@ interface Sample {
   ms: number;
 }
 
-/** Starts them at a steady rate whatever the answers do, as strangers do. */
+/** Starts them at a steady rate without waiting for answers, as strangers do. */
 async function atRate(
   perSecond: number,
   pick: (at: number) => () => Promise<{ status: number }>,

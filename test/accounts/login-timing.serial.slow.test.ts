@@ -39,7 +39,7 @@ describe('the time of a refused login', () => {
     return { status: response.status, ms: performance.now() - startedAt };
   }
 
-  /** Kinds take turns in random order, so that whatever else the machine does hits them alike. */
+  /** The kinds take turns in random order, so that other load on the machine affects them alike. */
   async function sample(): Promise<Record<Kind, number[]>> {
     const times: Record<Kind, number[]> = { known: [], unknown: [], social: [], locked: [] };
     for (let round = 0; round < SAMPLES; round++) {
@@ -80,7 +80,7 @@ function compare(times: Record<Kind, number[]>): Record<string, number> {
   return pairs;
 }
 
-/** How often a sample of `one` is slower than one of `other`: 0.5 when nothing tells them apart. */
+/** How often a sample of `one` is slower than one of `other`: 0.5 when the two cannot be told apart. */
 function auc(one: number[], other: number[]): number {
   let slower = 0;
   for (const a of one) for (const b of other) slower += a > b ? 1 : a === b ? 0.5 : 0;

@@ -17,7 +17,9 @@ describe('POST /v1/auth/login', () => {
 
   const login = (email: unknown, password: unknown = PASSWORD) =>
     server.api('POST', '/v1/auth/login', { body: { email, password } });
-  /** A busy machine turns some away untried (503 with Retry-After): those ask again, as a client would. */
+  /**
+   * A busy machine refuses some logins without trying them (503 with Retry-After): those ask again, as a client would.
+   */
   const loginInTurn = async (email: string, password?: string): Promise<ApiAnswer> => {
     for (;;) {
       const answer = await login(email, password);

@@ -124,7 +124,7 @@ describe('mails to one mailbox', () => {
       (await server.mailsTo(victim.email)).filter((mail) => mail.subject === 'Reset your password').length;
     for (let i = 0; i < 8; i++) await forgot();
     assert.equal(await resets(), 5);
-    // Used links make room for others by their number, and still no sixth mail goes out.
+    // Used links leave room for new ones in the count of links, but still no sixth mail goes out.
     await server.db.query('DELETE FROM password_links WHERE company_id = $1', [victim.companyId]);
     assert.equal((await forgot()).status, 202);
     assert.equal(await resets(), 5);
@@ -167,7 +167,7 @@ describe('mails to one mailbox', () => {
   });
 });
 
-/** What a stranger may choose as a name, and hopes to see in a mail of ours to somebody else. */
+/** Names that a stranger may choose in the hope that our mails to others carry them. */
 const HOSTILE = [
   'Ana\r\nBcc: everybody@example.test',
   'Ana\n\nYour account is locked: https://evil.example/unlock',

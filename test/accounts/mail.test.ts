@@ -20,7 +20,7 @@ describe('mail through a real SMTP server', () => {
   let port: number;
   let server: AccountServer;
   const received: ReadMail[] = [];
-  /** What the SMTP server answers to the next messages, in order; none: it takes them. */
+  /** Status codes with which the SMTP server refuses the next messages, in order; when empty, it accepts them. */
   const refusals: number[] = [];
 
   function listen(): Promise<void> {
@@ -158,7 +158,7 @@ describe('mail without a mail server', () => {
     try {
       const email = newEmail();
       await register(server, email);
-      // Taken, and never settled.
+      // Claimed, and never settled.
       await claimMails(server.db, { now: server.clock.now(), limit: 5 });
       assert.equal(await server.mailSender.runOnce(), 0);
       server.clock.advance(120_000);

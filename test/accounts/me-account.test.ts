@@ -61,7 +61,7 @@ describe('DELETE /v1/auth/me/account', () => {
       await seedInstance(server.db, owner.companyId, { state: 'DISCONNECTED' }),
     ];
     const theirs = await seedInstance(server.db, neighbour.companyId, { wanted: 'connected' });
-    // The workers hear of the logout at once.
+    // The workers are notified of the logout at once.
     const told: string[] = [];
     server.bus.on('instance', (id) => told.push(id));
 
@@ -91,7 +91,7 @@ describe('DELETE /v1/auth/me/account', () => {
     await waitFor(() => told.length >= mine.length, undefined, { what: 'the workers hear of both' });
     assert.deepEqual(told.sort(), [...mine].sort());
 
-    // All later requests are blocked, whoever's they are and however they authenticate.
+    // All later requests are blocked, for every user and every way of authentication.
     for (const who of [{ jwt: owner.jwt }, { jwt: agent.jwt }, { key: owner.key }])
       refused(await server.api('GET', '/v1/instances', who), 403, 'COMPANY_SUSPENDED');
     for (const person of [owner, agent]) {

@@ -40,7 +40,7 @@ describe('PATCH /v1/auth/me/password', () => {
     refused(await server.api('GET', '/v1/users', { jwt: other.body.token }), 401, 'PASSWORD_CHANGED');
     const fresh = await logIn(server, person.email, NEW);
     assert.equal(await works(fresh.body.token), 200);
-    // The next change is another's: now the first one's turn has come.
+    // Another session makes the next change: now the first session's JWT is refused.
     await change({ jwt: fresh.body.token }, { current_password: NEW, new_password: `${NEW}!` });
     refused(await server.api('GET', '/v1/users', { jwt: person.jwt }), 401, 'PASSWORD_CHANGED');
     server.clock.advance(15 * 60_000);

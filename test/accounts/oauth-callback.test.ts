@@ -46,7 +46,7 @@ describe('GET /v1/auth/oauth/{provider}/callback', () => {
     assert.deepEqual(cookiesOf(first), {});
     const signedUp = await complete(rest.get('token')!);
     assert.equal(signedUp.status, 200, signedUp.text);
-    // The provider knows the person by their id, whatever becomes of the e-mail.
+    // The provider knows the person by their id, even when the e-mail changes.
     const second = await loginWithGoogle(setup, person);
     sentTo(second, '/oauth/callback', { provider: 'google' });
     const session = await sessionOf(second);

@@ -29,7 +29,7 @@ describe('the purge of deleted companies', () => {
     await billing.close();
   });
 
-  /** A company with something in every table that has a company. */
+  /** A company with a row in every table that has a company. */
   async function furnish(): Promise<Person> {
     const owner = await newOwner(server);
     await newMember(server, owner, 'agent');
@@ -108,7 +108,7 @@ describe('the purge of deleted companies', () => {
       gone.companyId,
       new Date(server.clock.now().getTime() - 31 * DAY_MS),
     ]);
-    // Half way through, something goes wrong that is mended later.
+    // Half way through, the purge fails for a reason that is removed later.
     await server.db.query(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN RAISE EXCEPTION 'the disk is full'; END $$`);
     await server.db.query(
@@ -149,7 +149,7 @@ describe('the purge of deleted companies', () => {
   });
 });
 
-/** Without what ends by its own time, whoever's it is. */
+/** Without rows that expire by themselves, whoever's they are. */
 function lasting(counts: Record<string, number>): Record<string, number> {
   const {
     password_links: _l,
@@ -162,7 +162,7 @@ function lasting(counts: Record<string, number>): Record<string, number> {
   return rest;
 }
 
-/** So that one made-up value serves in every column; the purge does not look at values. */
+/** Drops the checks, so that one made-up value fits every column; the purge does not look at values. */
 async function dropChecks(server: AccountServer): Promise<void> {
   const { rows } = await server.db.query<{ statement: string }>(
     `SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname) AS statement
@@ -209,7 +209,7 @@ async function fillTenantTables(server: AccountServer, companyId: number): Promi
       return plausible(type);
     });
     await server.db.transaction(async (sql) => {
-      // What the row refers to outside the company does not matter here.
+      // Rows outside the company that this row refers to do not matter here.
       await sql.query('SET LOCAL session_replication_role = replica');
       await sql.query(
         `INSERT INTO ${table} (${columns.map(({ column }) => column).join(', ')})

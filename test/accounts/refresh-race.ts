@@ -6,7 +6,7 @@ import { newOwner } from './support/people.ts';
 
 const AT_ONCE = 50;
 
-/** Registers the test that refreshes one login so many times over, each time by many at once. */
+/** Registers the test that refreshes one login `rounds` times, each time with many requests at once. */
 export function testRefreshRaces(rounds: number): void {
   describe('refreshes that race', () => {
     let server: AccountServer;

@@ -9,10 +9,10 @@ import { createApi, refused } from './support/api-client.ts';
 import { logIn, newMember, newOwner, type Person } from './support/people.ts';
 import { newSuperadmin, ROOT_EMAIL } from './support/superadmin.ts';
 
-/** ACC-37, by path: what the contract says of each route must be this. The first match counts. */
+/** ACC-37, by path: the access that the contract must declare for each route. The first match counts. */
 const SPEC_ACCESS: [RegExp, RouteAccess][] = [
   [/^\/(health|ready|metrics)$/, 'public'],
-  // ERR-25: what describes the API is for everybody.
+  // ERR-25: the documents of the API are for everybody.
   [/^\/(openapi\.json|docs|docs\/reference\.js)$/, 'public'],
   [/^\/v1\/auth\/(logout|me\b|verify-email)/, 'all'],
   [/^\/v1\/auth\//, 'public'],
@@ -32,7 +32,7 @@ const SPEC_ACCESS: [RegExp, RouteAccess][] = [
     /^\/v1\/instances\/:instanceId\/(labels|(chats|messages)\/:\w+\/labels|notes|chats\/:\w+\/notes|queue|business|catalog)\b/,
     'owner_admin',
   ],
-  // Everybody stores and reads media; deleting it is for owner and admin (MED-22).
+  // Everybody stores and reads media; only owners and admins delete it (MED-22).
   [/^DELETE \/v1\/instances\/:instanceId\/media\b/, 'owner_admin'],
   [/^\/v1\/instances\/:instanceId\/status\/(privacy|:statusId\/views)$/, 'owner_admin'],
   [
@@ -82,7 +82,7 @@ describe('roles, on every route of the contract', () => {
 
   for (const { name, route } of routes) {
     const meta = metaOf(route);
-    // Public routes ask nobody; logging out would end the sessions of this very table.
+    // Public routes check nobody; a logout would end the sessions of this very table.
     if (meta.access === 'public' || name === 'auth.logout') continue;
     const path = route.path.replace(/:(\w+)/g, (_, param: string) =>
       /^(id|webhookId|userId|logId|companyId)$/.test(param) ? '99999999' : randomUUID(),
@@ -95,7 +95,7 @@ describe('roles, on every route of the contract', () => {
           ...(meta.auth === 'any' ? [{ key: people[role].key }] : []),
         ];
         for (const proof of proofs) {
-          // The answer is decided before the body is read, so there is none to make up.
+          // The role is checked before the body is read, so no body is needed.
           const answer = await head(server, route.method, path, proof);
           if (allowed) assert.ok(!REFUSALS.includes(answer.code ?? ''), `${answer.status} ${answer.code}`);
           else {
@@ -134,7 +134,7 @@ async function keyOf(server: AccountServer, owner: Person, member: Person): Prom
   return made.body.token;
 }
 
-/** Status and code of an answer; a stream is left as soon as it begins. */
+/** Status and code of an answer; a stream is closed as soon as it begins. */
 async function head(
   server: AccountServer,
   method: string,

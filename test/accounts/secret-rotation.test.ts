@@ -11,11 +11,11 @@ const NEW = 'the secret that takes its place in the meantime';
 
 describe('while JWT_SECRET is changed, process by process', () => {
   let parts: Parts;
-  /** Not restarted yet: signs with the old secret, and takes the new one. */
+  /** Not restarted yet: it signs with the old secret, and accepts the new one. */
   let former: AccountServer;
-  /** Restarted: signs with the new secret, and takes the old one. */
+  /** Restarted: it signs with the new secret, and accepts the old one. */
   let latter: AccountServer;
-  /** As all are at the end. */
+  /** The state of all servers at the end. */
   let last: AccountServer;
   let owner: Person;
   before(async () => {

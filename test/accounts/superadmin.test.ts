@@ -22,7 +22,7 @@ describe('superadmins and company 1', () => {
   });
   after(() => server.close());
 
-  /** A user and a key of company 1, straight into the tables. */
+  /** A user and a key of company 1, written straight into the tables. */
   async function platformKey(user: { email: string; role: string; flag: boolean }): Promise<string> {
     const made = await server.db.query<{ id: number }>(
       `INSERT INTO users (company_id, email, name, role, is_superadmin, email_verified_at)

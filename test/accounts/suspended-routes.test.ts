@@ -13,16 +13,16 @@ import { databaseState } from './support/database-state.ts';
 import { newOwner, PASSWORD, type Person } from './support/people.ts';
 import { sampleBody } from './support/sample-body.ts';
 
-/** Asking to delete a deleted account again is answered, and changes nothing. */
+/** A repeated request to delete a deleted account is answered, and changes nothing. */
 const ANSWERED: Record<string, readonly string[]> = { suspended: [], deleted: ['auth.deleteAccount'] };
 
 for (const status of ['suspended', 'deleted'] as const) {
   describe(`a ${status} company, on every route of the contract`, () => {
     let server: AccountServer;
     let owner: Person;
-    /** Good for one connection each. */
+    /** Each is valid for one connection. */
     const tickets: string[] = [];
-    /** What it has, by the parameter that names it. */
+    /** The ids of its objects, by the parameter that names them. */
     let ids: Record<string, string>;
     let before_: Map<string, string>;
     before(async () => {
@@ -96,7 +96,7 @@ for (const status of ['suspended', 'deleted'] as const) {
 
     test('and nothing at all was changed', async () => {
       const after_ = await databaseState(server.db);
-      // That somebody asked is counted, and tickets are spent: both say nothing of the company.
+      // Requests are counted, and tickets are spent: neither says anything about the company.
       for (const counts of ['public.address_windows', 'public.spent_tickets', 'public.rate_windows']) {
         assert.ok(after_.delete(counts));
         before_.delete(counts);

@@ -29,13 +29,13 @@ import {
 
 const OWN_PASSWORD = 'what only I know, really';
 
-/** What somebody holds who wrote another's address into an account, before its owner came. */
+/** The credentials of a person who wrote another's address into an account before its owner came. */
 interface Squat {
   password: string | null;
   jwt?: string;
   key?: string;
   cookies?: Record<string, string>;
-  /** A code of a move to the squatter's own mailbox, as it stands in a mail there. */
+  /** The code of a move to the squatter's own mailbox, from the mail there. */
   moveCode?: string;
 }
 
@@ -50,7 +50,7 @@ describe('an address that its owner never proved', () => {
 
   const api: AccountServer['api'] = (...args) => server.api(...args);
 
-  /** Logged in with what was set, a key made where that is possible, and a move to another mailbox begun. */
+  /** Logs in with the squatter's password, makes a key where that is possible, and begins a move to another mailbox. */
   async function dugIn(email: string, password: string, key?: string): Promise<Squat> {
     const { jwt, cookies } = personOf(await logIn(server, email, password), email, password, '');
     const mine = newEmail();
@@ -131,7 +131,7 @@ describe('an address that its owner never proved', () => {
     'a reset link': async (email) => useLink(await askLink(email), email),
   };
 
-  /** Nothing of what the squatter holds opens anything. */
+  /** Asserts that no credential of the squatter works. */
   async function isShutOut(email: string, squat: Squat): Promise<void> {
     if (squat.password !== null)
       refused(
@@ -150,7 +150,7 @@ describe('an address that its owner never proved', () => {
         401,
         'REFRESH_FAILED',
       );
-    // The move to the squatter's mailbox is void, also for who is logged in now.
+    // The move to the squatter's mailbox is void, also for the user who is logged in now.
     const { rows } = await server.db.query(
       `SELECT 1 FROM email_codes c JOIN users u ON u.id = c.user_id
        WHERE lower(u.email) = $1 AND purpose = 'change' AND code_hash IS NOT NULL`,
@@ -333,7 +333,9 @@ describe('an address that its owner never proved', () => {
   });
 
   describe('that registered a company', () => {
-    /** All that a squatter can plant in it: a second owner with a mailbox of their own, a key, hooks, a phone. */
+    /**
+     * Everything that a squatter can create in it: a second owner with a mailbox of their own, a key, hooks, a phone.
+     */
     async function plant(email: string) {
       const { password, key } = await quickRegister(email);
       const { body } = await logIn(server, email, password);
@@ -405,7 +407,7 @@ describe('an address that its owner never proved', () => {
         return rowCount === requests;
       }, 20_000);
 
-    /** What a planted owner asks for is held half-way until the true owner has come as far as it lets them. */
+    /** Holds the request of a planted owner half-way, until the true owner has come as far as it lets them. */
     async function meet<Made>(email: string, held: { row: string; id: unknown }, ask: () => Promise<Made>) {
       const client = await server.db.pool.connect();
       try {

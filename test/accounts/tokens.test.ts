@@ -142,7 +142,7 @@ describe('/v1/tokens', () => {
       const list = await server.api('GET', '/v1/tokens', { jwt: owner.jwt });
       return list.body.data.find((token: { id: number }) => token.id === body.id).last_used_at;
     };
-    // Nothing waits until a use is noted.
+    // The request does not wait until its use is noted.
     await delay(50);
     assert.equal(await usedAt(), null);
     await server.api('GET', '/v1/instances', { key: body.token });

@@ -15,7 +15,7 @@ after(() => server.close());
 
 const api: AccountServer['api'] = (...request) => server.api(...request);
 
-/** Makes a change of a user while the requests wait for it to be over, and gives their answers. */
+/** Changes a user while the requests wait for the end of that change, and returns their answers. */
 async function during<Asked extends Promise<ApiAnswer>[]>(
   person: Person,
   change: (sql: Sql) => Promise<unknown>,

@@ -9,9 +9,9 @@ import { linkTokenIn } from './support/mailbox.ts';
 import { newEmail, newOwner, PASSWORD, type Person } from './support/people.ts';
 import { sampleBody } from './support/sample-body.ts';
 
-/** What nobody gets who has not verified their e-mail. */
+/** Tables in which a user without a verified e-mail creates nothing. */
 const GUARDED = ['api_tokens', 'instances', 'webhooks', 'users'] as const;
-/** These would end what the others are tried with. */
+/** These routes would end the credentials that the other routes are tried with. */
 const ENDS_ACCESS = new Set(['auth.logout', 'auth.deleteAccount']);
 
 describe('an owner whose e-mail is not verified', () => {
@@ -42,7 +42,7 @@ describe('an owner whose e-mail is not verified', () => {
       const before = await count();
       const path = route.path
         .replace(/:(instanceId|eventId|mediaId|taskId)/g, '01890000-0000-7000-8000-000000000000')
-        // The number of a user may be that of a key as well, which would be revoked.
+        // The id of a user may be that of a key as well, which would be revoked.
         .replace(/:\w+/g, name.startsWith('users.') ? String(owner.userId) : '99999999');
       for (const who of [{ jwt: owner.jwt }, { key: owner.key }]) {
         const headers = { 'idempotency-key': name };

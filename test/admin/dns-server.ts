@@ -1,21 +1,21 @@
 import dns from 'dns2';
 
-/** What the server answers for one name: A records, and TXT records beside them. */
+/** The server's records for one name: A records, and TXT records beside them. */
 export interface Listing {
   addresses: readonly string[];
   texts?: readonly string[];
 }
 
-/** A DNS server over UDP on a free port: each name has an answer, and any other does not exist. */
+/** A DNS server over UDP on a free port: it knows the listed names, and no other one exists. */
 export interface DnsServer {
-  /** As REPUTATION_RESOLVER takes it. */
+  /** In the form of REPUTATION_RESOLVER. */
   address: string;
-  /** Names that were asked for A records, in order. */
+  /** Names of the queries for A records, in order. */
   asked: string[];
   list(name: string, listing: Listing): void;
   /** Names below this zone get no answer at all. */
   silence(zone: string): void;
-  /** Names below this zone are answered with this code of DNS. */
+  /** Names below this zone are answered with this DNS response code. */
   fail(zone: string, code: number): void;
   close(): Promise<void>;
 }

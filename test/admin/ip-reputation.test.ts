@@ -163,14 +163,14 @@ describe('GET /v1/admin/ip-reputation', () => {
   test('503 after five seconds in all, however many servers stay silent', async () => {
     const silent = await Promise.all(Array.from({ length: 4 }, () => startDnsServer()));
     for (const each of silent) each.silence('test');
-    // Two tries of two seconds and more at each of them would be 16 seconds.
+    // Two tries of two seconds and more at each of them would take 16 seconds.
     const resolvers = silent.map(({ address }) => address).join(',');
     const other = await secondServer({ REPUTATION_RESOLVER: resolvers });
     const startedAtMs = performance.now();
     refused(await ask('', other.parts), 503, 'REPUTATION_NOT_AVAILABLE');
     tellFigure('a check that no server answers', performance.now() - startedAtMs, { atMost: 6_000 });
     assert.ok(silent.some(({ asked }) => asked.length > 0));
-    // Not every server got every try: the check had ended before.
+    // Not every server got every try, because the check ended before.
     assert.ok(silent.reduce((sum, { asked }) => sum + asked.length, 0) < 2 * silent.length);
     await other.close();
     await Promise.all(silent.map((each) => each.close()));

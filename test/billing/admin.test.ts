@@ -100,7 +100,7 @@ describe('the admin endpoints', () => {
       await drainEvents(billing);
       billing.parts.clock.advance(6 * 3_600_000);
     }
-    // The clock has left the JWT behind.
+    // The clock has passed the end of the JWT.
     root = await billing.superadminJwt();
     const [failed] = (await billing.call('GET', `${EVENTS}?status=failed`, { jwt: root })).body.data;
     assert.equal(failed.provider_event_id, event.id);

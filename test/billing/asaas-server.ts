@@ -5,12 +5,12 @@ import type { AddressInfo } from 'node:net';
 
 type Json = Record<string, unknown>;
 
-/** Some time, or until the test says so. */
+/** A fixed time, or until the test ends it. */
 type Pause = { delayMs: number } | { until: Promise<unknown> };
 
 /**
- * What goes wrong with a call. `500-after`, `half` and `silent` do what was asked and then answer 500, half a
- * JSON, or nothing at all; `late` does it when nobody waits any more.
+ * A fault of a call. `500-after`, `half` and `silent` do the requested change and then answer 500, half a JSON, or
+ * nothing at all; `late` does it when nobody waits any more.
  */
 export type AsaasFault =
   | { kind: 'reset-before' }
@@ -30,9 +30,9 @@ export interface AsaasServer {
   payments: Map<string, Json>;
   /** Every request: method, path, headers and body. */
   requests: { method: string; path: string; headers: Json; body: Json }[];
-  /** The next calls that fit meet this: `METHOD /path-prefix`, or any with `*`. */
+  /** The next calls that match get this fault: `METHOD /path-prefix`, or any with `*`. */
   fault(match: string, fault: AsaasFault, times?: number): void;
-  /** Whether a call that is yet to come waits for an answer longer than it should, or in vain. */
+  /** Whether a later call will wait for an answer longer than it should, or in vain. */
   keepsWaiting(): boolean;
   clearFaults(): void;
   close(): Promise<void>;
@@ -70,7 +70,7 @@ export async function startAsaasServer(): Promise<AsaasServer> {
       return void response.end();
     }
     if (fault?.kind === 'late') {
-      // Done so late that the caller has given up.
+      // So late that the caller has given up.
       await pause(fault);
       route(state, request.method!, path, body);
       return;

@@ -12,7 +12,7 @@ import { API_KEY, asaasProviderOf } from './asaas-provider.ts';
 import { type AsaasFault, type AsaasServer, startAsaasServer } from './asaas-server.ts';
 import { CARD_CVV, CARD_NUMBER } from './billing-harness.ts';
 
-/** Of the calls that the provider keeps waiting. */
+/** The timeout of calls that the provider keeps waiting. */
 const TIMEOUT_MS = 1_500;
 
 let asaas: AsaasServer;
@@ -115,7 +115,7 @@ describe('the Asaas adapter', () => {
     });
     const refused = await faultOf(provider.tokenizeCard({ ...card, number: '5184019740373151' }));
     assert.deepEqual([refused.fault, refused.code], ['refused', 'invalid_creditCard']);
-    // The provider's words quoted the card; none of them are in the error.
+    // The provider's message quoted the card; the error has none of it.
     const told = `${refused.message} ${refused.stack} ${JSON.stringify(refused)} ${String(refused.cause)}`;
     assert.ok(!told.includes('5184019740373151') && !told.includes(`CCV ${CARD_CVV}`));
   });

@@ -35,20 +35,20 @@ export const WEBHOOK_SECRET = 'what the provider proves its webhooks with';
 export const INTERNAL_SECRET = 'what messaging proves itself to billing with';
 
 export interface TestBilling {
-  /** Messaging's side: the superuser's connections and the clock that everything here goes by. */
+  /** Messaging's side: the superuser's connections and the clock that everything here uses. */
   parts: Parts;
-  /** Billing's own, as its database role. */
+  /** Billing's own parts, with its database role. */
   billing: BillingDeps;
   url: string;
-  /** As billing's role. */
+  /** With billing's role. */
   databaseUrl: string;
   call(method: string, path: string, request?: Request): Promise<Answer>;
-  /** An event of the provider, delivered as the provider does. */
+  /** Delivers an event of the provider as the provider does. */
   deliver(event: Record<string, unknown>): Promise<Answer>;
   company(): Promise<SeededCompany>;
   superadminJwt(): Promise<string>;
   jwtOf(company: SeededCompany): Promise<string>;
-  /** Starts billing's worker and messaging's consumer; stopped by `close` or by what it gives. */
+  /** Starts billing's worker and messaging's consumer; `close` or the returned function stops them. */
   startWorker(): Promise<() => Promise<void>>;
   close(): Promise<void>;
 }
@@ -59,12 +59,12 @@ const SUPERADMIN = 'root@example.test';
 export async function startTestBilling(
   options: {
     asaas?: AsaasServer;
-    /** Of a call that the provider keeps waiting. */
+    /** The timeout of a call that the provider keeps waiting. */
     asaasTimeoutMs?: number;
     log?: Log;
-    /** Of a company without a plan; both services share its count, so they have to agree on it. */
+    /** The limit of a company without a plan; both services share its count, so they must have the same limit. */
     requestsPerMinute?: number;
-    /** Of an address, to each route without a credential. */
+    /** The limit of an address, for each route without a credential. */
     publicPerMinute?: number;
     transfers?: TransferLimits;
     /** Commits do not wait for the disk: for tests that make very many and cut no power. */
@@ -205,10 +205,10 @@ async function send(url: string, method: string, request: Request = {}): Promise
   };
 }
 
-/** Valid digits, each test's own. */
+/** Valid digits for one test file. */
 export const CPF = '52998224725';
 export const CNPJ = '11222333000181';
-/** Passes the check digit of cards, and stands for a person's own number in searches. */
+/** A number with a valid check digit, which the searches treat as a person's own. */
 export const CARD_NUMBER = '5162306219378829';
 export const CARD_CVV = '318';
 
@@ -231,7 +231,7 @@ export const PROFILE = {
   },
 };
 
-/** Valid digits that nobody else has: a document has one trial. */
+/** Valid digits that nobody else has: each document has one trial. */
 export function newCpf(): string {
   const digits = Array.from({ length: 9 }, () => randomInt(10));
   for (const length of [9, 10]) {
@@ -269,7 +269,7 @@ export async function withSubscription(
   return { ...company, subscription: made.body };
 }
 
-/** Runs what billing's worker would, until nothing is left; for tests that go step by step. */
+/** Runs the steps of billing's worker until nothing is left; for tests that go step by step. */
 export async function drainEvents(billing: TestBilling): Promise<void> {
   const { listDueEvents, processEvent } = await import(
     '@posthorn/core/billing/provider-events/process-event.ts'

@@ -6,7 +6,7 @@ import { type AsaasServer, startAsaasServer } from './asaas-server.ts';
 import { PROFILE, startTestBilling, type TestBilling, WEBHOOK_SECRET } from './billing-harness.ts';
 import { paymentEvent } from './provider-payloads.ts';
 
-/** Numbers and CVVs that stand nowhere else. The last one is refused in words that quote it. */
+/** Numbers and CVVs that occur nowhere else. The provider refuses the last one with a message that quotes it. */
 const CARDS = [
   { number: '5162306219378829', cvv: '7391' },
   { number: '4716 5858 1284 6605', cvv: '6284' },
@@ -27,7 +27,7 @@ before(async () => {
     ready: { url: `${url}/ready` },
     env: {
       NODE_ENV: 'test',
-      // Everything that could be said is said.
+      // Everything that can be logged is logged.
       LOG_LEVEL: 'trace',
       DATABASE_URL: billing.parts.url,
       AMQP_URL: 'amqp://127.0.0.1',
@@ -107,7 +107,7 @@ it('leaves no card number and no CVV in the database, the logs or any answer, wh
   };
   assert.ok(places.database!.includes('Maria da Silva'), 'the dump has what is stored');
   assert.ok(places.logs!.length > 1_000, 'the log says something');
-  // The search finds what is there: the provider was sent every number.
+  // The search does find numbers: the provider got every one of them.
   const sent = JSON.stringify(asaas.requests.map((request) => request.body));
   for (const { number, cvv } of CARDS) {
     assert.deepEqual(findings(sent, number, cvv), ['number', 'cvv']);
@@ -116,7 +116,7 @@ it('leaves no card number and no CVV in the database, the logs or any answer, wh
   }
 });
 
-/** The card's later life: what the provider tells of it in its webhooks. */
+/** The card's later life: the provider's webhooks about it. */
 async function subscribeByCard(
   apiKey: string,
   post: (path: string, key: string, body: unknown) => Promise<{ status: number; body: unknown }>,
@@ -145,7 +145,7 @@ function findings(text: string, number: string, cvv: string): string[] {
   const encoded = [Buffer.from(digits).toString('base64').slice(0, 18), Buffer.from(digits).toString('hex')];
   const found = [];
   if (new RegExp(spaced).test(text) || encoded.some((form) => text.includes(form))) found.push('number');
-  // By itself: not as a part of a uuid, a time or a longer number.
+  // As a whole word: not as a part of a uuid, a time or a longer number.
   if (new RegExp(`(?<![\\w.:+-])${cvv}(?![\\w.:-])`).test(text)) found.push('cvv');
   return found;
 }

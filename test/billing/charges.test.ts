@@ -147,7 +147,7 @@ describe('a charge', () => {
     });
 });
 
-/** The fields of the outer level by their ids. */
+/** The fields of the outer level, by their ids. */
 function readBrCode(text: string): Map<string, string> {
   const fields = new Map<string, string>();
   for (let at = 0; at < text.length; ) {

@@ -4,13 +4,13 @@ import { billingConnectionUrl } from '@posthorn/core/migrations/billing-role.ts'
 import { createLog } from '@posthorn/core/platform/process/log.ts';
 import pg from 'pg';
 
-/** What the client of PostgreSQL reads from the URL that billing connects with. */
+/** The connection parameters that the client of PostgreSQL reads from billing's URL. */
 async function readFrom(own: string): Promise<Record<string, unknown>> {
   const log = createLog({ level: 'silent', role: 'test' });
   const url = await billingConnectionUrl({ databaseUrl: 'postgres://unused.test/app', own, log });
   const client = new pg.Client({ connectionString: url });
   const { connectionParameters } = client as unknown as { connectionParameters: { password?: string } };
-  // Hidden from whoever prints the others.
+  // Not enumerable, so that printing the others does not show it.
   return { ...connectionParameters, password: connectionParameters.password };
 }
 

@@ -128,7 +128,7 @@ describe('the billing contract', () => {
       assert.equal(operation.security.length > 0, metaOf(route).auth !== 'none');
       for (const status of Object.keys(route.responses).map(Number)) {
         if (status < 400) continue;
-        // 408 is said by the connection itself, before there is a handler.
+        // The connection itself answers 408, before there is a handler.
         const middleware = [401, 403, 408, 429].includes(status);
         assert.equal(route.responses[status], middleware ? errorEnvelope : billingErrorEnvelope, `${status}`);
       }

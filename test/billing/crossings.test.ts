@@ -10,7 +10,7 @@ import { type AsaasServer, startAsaasServer } from './asaas-server.ts';
 import { drainEvents, startTestBilling, type TestBilling, withSubscription } from './billing-harness.ts';
 import { paymentEvent } from './provider-payloads.ts';
 
-/** Payments and chargebacks that come while the provider has not yet been told of a change. */
+/** Payments and chargebacks that arrive before the provider has got a change. */
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -28,7 +28,7 @@ after(async () => {
 });
 beforeEach(() => asaas.clearFaults());
 
-/** The provider is well again, and the worker has run until it finds nothing more to do. */
+/** The provider works again, and the worker runs until it finds nothing more to do. */
 async function recover(): Promise<void> {
   asaas.clearFaults();
   for (let hour = 0; hour < 8; hour += 1) {

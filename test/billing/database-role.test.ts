@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { startTestBilling, type TestBilling } from './billing-harness.ts';
 
-/** Every column of messaging that billing may read. What is added here, somebody has to want. */
+/** Every column of messaging that billing may read. A new entry needs a reason. */
 const READABLE = [
   'address_windows.key_hash',
   'address_windows.minute',
@@ -35,7 +35,7 @@ const READABLE = [
   'workers.id',
 ];
 
-/** The counts of requests, which hold for both services together. */
+/** The counts of requests, which are common to both services. */
 const WRITABLE = READABLE.filter((column) => /^(address|rate)_windows\./.test(column));
 
 interface Column {
@@ -59,7 +59,7 @@ describe('the database role of billing, on every column of messaging', () => {
   });
   after(() => billing.close());
 
-  /** Whether a statement is allowed, tried by the role itself; anything but a refusal is an error of the test. */
+  /** Whether the role may run a statement, by trying it; any error but a refusal is an error of the test. */
   async function may(statement: string): Promise<boolean> {
     const client = await billing.billing.db.pool.connect();
     try {

@@ -99,7 +99,7 @@ describe('a company that is erased while the provider could still charge it', ()
     await asaas.close();
   });
 
-  /** As `erase` does: billing cancels, messaging's rows go, and what billing keeps is purged. */
+  /** As `erase` does: billing cancels, messaging's rows are removed, and billing's own rows are purged. */
   async function erase({ companyId }: SeededCompany): Promise<void> {
     const path = `/internal/v1/companies/${companyId}/cancel-subscriptions`;
     const asked = await billing.call('POST', path, { headers: { 'x-internal-secret': INTERNAL_SECRET } });
@@ -190,7 +190,7 @@ describe('a company that is erased while the provider could still charge it', ()
       isProcessed = true;
     });
     await areWaiting(2);
-    // Each looks for a deadlock once, a second after it began to wait: here the purge is the one that finds it.
+    // Each looks for a deadlock once, a second after it began to wait: here the purge finds it.
     await delay(1_200);
     await client.query('COMMIT');
     client.release();

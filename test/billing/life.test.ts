@@ -42,7 +42,7 @@ describe('a whole life of a subscription, played through msgctl against npm star
   const simulate = (...args: string[]) => billing('simulate', ...args);
   const status = async () => (await cli.json<Subscription>(['billing', 'subscription'])).status;
   const becomes = (wanted: string) =>
-    // Seldom enough for the rate of a company without a plan.
+    // Rarely enough for the rate limit of a company without a plan.
     waitFor(async () => (await status()) === wanted, 60_000, { what: `it is ${wanted}`, everyMs: 1_000 });
   const instance = async () => (await cli.json<{ state: string }>(['instances', 'get', 'shop'])).state;
   const instanceBecomes = (wanted: string) =>
@@ -130,7 +130,7 @@ describe('a whole life of a subscription, played through msgctl against npm star
     assert.deepEqual([flagged.status, flagged.cancel_at_period_end], ['active', true]);
     await simulate('clock', '--days', '400');
     assert.equal(await status(), 'cancelled');
-    // Free again: what is connected stays connected.
+    // On the free plan again: connected instances stay connected.
     assert.equal(await instance(), 'CONNECTED');
   });
 
@@ -158,7 +158,7 @@ describe('a whole life of a subscription, played through msgctl against npm star
     assert.equal(await status(), 'expired');
   });
 
-  /** The card comes by standard input. */
+  /** The card is read from standard input. */
   async function addCard(): Promise<{ code: number | null }> {
     const args = ['billing', 'cards', 'add', '--exp-month', '12', '--exp-year', '2035', '--holder', 'MARIA'];
     const child = spawn(process.execPath, [MSGCTL, ...args], {

@@ -20,7 +20,7 @@ let billing: TestBilling;
 before(async () => {
   billing = await startTestBilling();
   await billing.startWorker();
-  // Its listening begins a moment after.
+  // It begins to listen a moment later.
   await new Promise((resolve) => setTimeout(resolve, 300));
 });
 after(() => billing.close());
@@ -86,14 +86,14 @@ describe('the limits of a plan', () => {
       key: company.apiKey,
       body: { plan_code: 'business_monthly', billing_type: 'pix' },
     });
-    // The clock stands still: no cache forgets it by itself.
+    // The clock does not move, so no cache entry expires by itself.
     const tookMs = await timed(async () => (await limit()) === 6000);
     tellFigure('a cached limit is replaced', tookMs, { atMost: 1_000 });
   });
 });
 
 describe('a suspension', () => {
-  /** What the owners of its instances read: a suspension keeps the state that the users desired. */
+  /** The rows as the instances' owners read them: a suspension keeps the state that the users desired. */
   const wanted = async (companyId: number) => {
     const rows = await loadSessionRows(billing.parts.db, {
       shards: Array.from({ length: DEFAULT_SHARDS }, (_, shard) => shard),
@@ -181,7 +181,7 @@ describe('POST /internal/v1/companies/{companyId}/cancel-subscriptions', () => {
     const { companyId, subscription } = await withSubscription(billing);
     const answer = await cancel(companyId, INTERNAL_SECRET);
     assert.deepEqual([answer.status, answer.body], [200, { cancelled: 1 }]);
-    // Read past the API: the free limit, which counts from now on, is below what this minute has had.
+    // Read without the API: the free limit, which counts from now on, is below the requests of this minute.
     const { rows } = await billing.parts.db.query<{ status: string }>(
       'SELECT status FROM billing.subscriptions WHERE id = $1',
       [subscription.id],

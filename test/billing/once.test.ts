@@ -28,7 +28,7 @@ const EVENTS = [
   'SUBSCRIPTION_DELETED',
 ];
 
-/** Each starts the process again, which takes longer than all that it does between. */
+/** Each kill starts the process again, which takes longer than all its work between two kills. */
 const KILLS = sized(5, 15, 15);
 const CREATIONS = sized(4, 10, 10);
 
@@ -40,7 +40,7 @@ after(() => billing.close());
 
 type Subscribed = Awaited<ReturnType<typeof withSubscription>>;
 
-/** All that an event can change for a company, without the ids and times that differ between two companies. */
+/** All effects of events on a company, without the ids and times that differ between two companies. */
 async function traceOf({ companyId }: Subscribed) {
   const read = async (statement: string) => (await billing.parts.db.query(statement, [companyId])).rows;
   return {
@@ -66,7 +66,7 @@ async function traceOf({ companyId }: Subscribed) {
   };
 }
 
-/** On an active subscription with a plan change ahead, so that there is something that could happen twice. */
+/** An active subscription with a pending change of plan, so that an event has effects that could happen twice. */
 async function prepare(): Promise<{ company: Subscribed; paymentId: string }> {
   const company = await withSubscription(billing, { addons: [{ code: 'extra_user', quantity: 2 }] });
   const at = billing.parts.clock.now();
@@ -127,7 +127,7 @@ describe('each provider event', () => {
       );
       assert.equal(rows.length, 50);
       await Promise.all(rows.map(({ id }) => processEvent(billing.billing, id)));
-      // That it was said 50 times is on record; what follows from it is not repeated.
+      // All 50 deliveries are on record; their effects are not repeated.
       const { facts: _said, ...effects } = await traceOf(often.company);
       const { facts: _once, ...expected } = await traceOf(once.company);
       assert.deepEqual(effects, expected, event);
@@ -174,14 +174,14 @@ describe('a process that is killed', () => {
     let sending = true;
     let kills = 0;
     const killer = (async () => {
-      // So many at most: on a busy machine a start takes longer than the time to the next kill.
+      // At most this many: on a busy machine a start takes longer than the time to the next kill.
       while (sending && kills < KILLS) {
         await delay(Math.random() * 250);
         kills += 1;
         await process!.restart();
       }
     })();
-    // As the provider does: again until it is answered 200, six at a time.
+    // As the provider does: each is repeated until it is answered 200, six at a time.
     const queue = letters.toSorted(() => Math.random() - 0.5);
     await Promise.all(
       Array.from({ length: 6 }, async () => {
@@ -213,7 +213,7 @@ describe('a process that is killed', () => {
     assert.deepEqual(rows[0], { processed: letters.length, once: letters.length });
     for (const company of companies) {
       const { charges, subscription } = await traceOf(company);
-      // Fourteen of the events and the one that the provider made with the subscription.
+      // Fourteen from the events, and the one that the provider made with the subscription.
       assert.equal(charges.length, 15);
       assert.equal(charges.filter((charge) => charge.status === 'received').length, 13);
       assert.equal(subscription[0]!.status, 'active');
@@ -258,7 +258,7 @@ describe('a process that is killed', () => {
       await process.restart();
       await creation;
     }
-    // What was cut counts as given up after a while; the clock of that process can't be moved.
+    // Interrupted calls count as given up after a while; the clock of that process can't be moved.
     await billing.parts.db.query(
       `UPDATE billing.provider_intents SET expires_at = now(), next_attempt_at = now() WHERE state = 'started'`,
     );

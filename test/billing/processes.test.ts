@@ -68,7 +68,7 @@ describe('billing as a process beside messaging and the worker, over RabbitMQ', 
       billing_type: 'pix',
     });
     assert.equal(made.status, 201);
-    // Long before the cached limit would be forgotten by itself, 30 s later.
+    // Long before the cached limit would expire by itself, 30 s later.
     await waitFor(async () => (await limit()) === '1200', 20_000, { everyMs: 10 });
     tellFigure('the limits of a plan reach messaging', performance.now() - since, { atMost: 1_000 });
     // The simulated provider reaches our ingestion, and the worker processes what it says.
@@ -107,7 +107,7 @@ describe('billing as a process beside messaging and the worker, over RabbitMQ', 
         { NODE_ENV: 'production' },
         /^billing: ASAAS_API_KEY is required in production[^\n]+BILLING_SIMULATED[^\n]+\n$/,
       ],
-      // Told so, it goes on until it finds its port taken.
+      // With this setting it continues until it finds its port taken.
       [{ NODE_ENV: 'production', BILLING_SIMULATED: 'true' }, /^billing: port \d+ is in use[^\n]+\n$/],
       [{ ASAAS_BASE_URL: 'asaas' }, /^billing: ASAAS_BASE_URL: [^\n]+\n$/],
       [{}, /^billing: port \d+ is in use[^\n]+\n$/],

@@ -18,7 +18,7 @@ import {
 } from './billing-harness.ts';
 
 const HOUR_MS = 3_600_000;
-/** Of the calls that the provider keeps waiting. */
+/** The timeout of calls that the provider keeps waiting. */
 const ASAAS_TIMEOUT_MS = 1_000;
 const TOO_LATE_MS = 1.5 * ASAAS_TIMEOUT_MS;
 let asaas: AsaasServer;
@@ -33,7 +33,7 @@ after(async () => {
 });
 beforeEach(() => asaas.clearFaults());
 
-/** The provider is well again, and the worker has run until it finds nothing more to do. */
+/** The provider works again, and the worker runs until it finds nothing more to do. */
 async function recover(): Promise<void> {
   asaas.clearFaults();
   for (let hour = 0; hour < 8; hour += 1) {
@@ -43,7 +43,7 @@ async function recover(): Promise<void> {
   }
 }
 
-/** What both sides have of a company's subscriptions and customers. */
+/** The subscriptions and customers of a company on both sides. */
 async function bothSides(company: SeededCompany) {
   const ours = await billing.parts.db.query<{ id: string }>(
     `SELECT asaas_subscription_id AS id FROM billing.subscriptions
@@ -325,7 +325,7 @@ describe('changes while the provider is away', () => {
   });
 });
 
-/** Until what the provider does late is done. */
+/** Waits until the provider has done its late work. */
 async function waitOut(fault: AsaasFault): Promise<void> {
   if ('delayMs' in fault) await new Promise((resolve) => setTimeout(resolve, fault.delayMs + 50));
 }

@@ -10,7 +10,7 @@ interface Named {
 
 export interface PaymentOptions {
   at: Date;
-  /** Of the event; a new one by default. */
+  /** The id of the event; a new one by default. */
   eventId?: string;
   paymentId?: string;
   dueDate?: string;

@@ -110,7 +110,7 @@ describe('POST /v1/webhooks/asaas', () => {
   it('answers 500 and no other status while the database takes no writes', async () => {
     const { subscription } = await withSubscription(billing);
     const event = paymentEvent('PAYMENT_CREATED', subscription, { at: billing.parts.clock.now() });
-    // 53100: the disk is full; 25006: a standby; 57P01: it is shut down.
+    // 53100: the disk is full; 25006: a standby; 57P01: a shutdown.
     for (const code of ['53100', '25006', '57P01']) {
       await billing.parts.db.query(
         `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
@@ -222,7 +222,7 @@ describe('the processing of provider events', () => {
       const { data } = (await billing.call('GET', '/v1/billing/charges', { key: apiKey })).body;
       const charge = data.find((each: { asaas_payment_id: string }) => each.asaas_payment_id === paymentId);
       assert.equal(charge.status, status);
-      // What a late receipt tells of the past still counts: somebody has paid.
+      // A late receipt about the past still counts: somebody has paid.
       if (newer !== 'PAYMENT_REFUNDED') assert.equal(await stateOf(apiKey), before);
       else assert.equal(await stateOf(apiKey), 'active');
     });

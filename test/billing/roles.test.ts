@@ -10,7 +10,7 @@ import { waitFor } from '../support/process.ts';
 import { type SeededCompany, seedCompany } from '../support/seed.ts';
 import { startTestBilling, type TestBilling } from './billing-harness.ts';
 
-/** Who may what, by route; one that stands in no line fails the test below. */
+/** The access of each route; a route without a line here fails the test below. */
 const GRANTS: [RegExp, RouteAccess][] = [
   [/^GET \/(health|ready|metrics|openapi\.json|docs|docs\/reference\.js)$/, 'public'],
   [/^GET \/v1\/billing\/(plans|addons)$/, 'public'],
@@ -106,12 +106,12 @@ describe('roles, on every route of the billing contract', () => {
   });
 });
 
-/** Requests are counted whatever comes of them. */
+/** Requests are counted whatever their result. */
 function without(state: Map<string, string>): Map<string, string> {
   return new Map([...state].filter(([table]) => !table.endsWith('.rate_windows')));
 }
 
-/** What the gate refuses has the envelope of the main service. */
+/** Asserts that a refusal of the gate has the envelope of the main service. */
 function refusedInFull(answer: Answer, code: string): void {
   assert.equal(answer.status, 403, answer.text);
   assert.equal(answer.body.error_code, code);

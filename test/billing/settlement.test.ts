@@ -16,7 +16,7 @@ import { paymentEvent } from './provider-payloads.ts';
 
 const PATH = '/v1/billing/subscriptions';
 const DAY_S = 86_400;
-/** What the provider takes to settle a card payment. */
+/** The time in which the provider settles a card payment. */
 const SETTLED_AFTER_DAYS = 32;
 
 let billing: TestBilling;
@@ -154,7 +154,7 @@ describe('a cancellation for the end of the period', () => {
   });
 });
 
-/** A company that has subscribed by card, and what happens to it, a second or more between any two events. */
+/** A company that has subscribed by card, and its later events, a second or more between any two of them. */
 async function subscribeByCard(plan: string) {
   const { apiKey: key, companyId, profileId } = await withProfile(billing);
   const card = await billing.call('POST', '/v1/billing/cards/tokenize', {
@@ -176,7 +176,7 @@ async function subscribeByCard(plan: string) {
   const [charge] = (await billing.call('GET', '/v1/billing/charges', { key })).body.data;
   let now = billing.parts.clock.now();
   const pass = async (days: number) => {
-    // Whole seconds, and never too few: a float may be a hair above one.
+    // Whole seconds, rounded up: a float may be slightly above one.
     const seconds = Math.ceil(days * DAY_S - 1e-4);
     ({ now } = await advanceClock(billing.billing, { companyId, seconds }));
   };

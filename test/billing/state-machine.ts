@@ -20,7 +20,7 @@ import * as model from './subscription-model.ts';
 
 /** Sequences that run at the same time, each with a company of its own. */
 const AT_ONCE = 8;
-/** A test ends after five minutes, also on a machine that has other things to do. */
+/** A test has to end within five minutes, also on a busy machine. */
 const SEQUENCES_A_TEST = 200;
 
 let billing: TestBilling;
@@ -50,12 +50,12 @@ const providerEvent = fc.record({
   gapSeconds: fc.integer({ min: 1, max: 90 }),
   dueInDays: fc.integer({ min: -5, max: 40 }),
   amountCents: fc.integer({ min: 100, max: 100_000 }),
-  /** Of the subscription before, whose events may still come. */
+  /** An event of the previous subscription, which may still arrive. */
   previous: fc.integer({ min: 0, max: 9 }).map((of10) => of10 === 0),
   /** Sent again with the same id, and once more with an id of its own. */
   repeats: fc.integer({ min: 0, max: 3 }),
   twin: fc.boolean(),
-  /** Where it comes in the shuffled delivery. */
+  /** Its place in the shuffled delivery. */
   place: fc.double({ min: 0, max: 1, noNaN: true }),
 });
 type Sent = typeof providerEvent extends fc.Arbitrary<infer T> ? T : never;
@@ -102,7 +102,9 @@ type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
 const history = fc.array(step, { minLength: 4, maxLength: 14 });
 
-/** Registers the test that plays so many random sequences against the model. BILLING_SEQUENCES plays another number. */
+/**
+ * Registers the test that plays `atLeast` random sequences against the model. BILLING_SEQUENCES sets another number.
+ */
 export function testStateMachine(atLeast: number): void {
   const inAll = Number(process.env.BILLING_SEQUENCES ?? atLeast);
   const parts = Math.ceil(inAll / SEQUENCES_A_TEST);
@@ -128,7 +130,7 @@ export function testStateMachine(atLeast: number): void {
               steps += histories.reduce((sum, each) => sum + each.length, 0);
             },
           ),
-          // Shrinking takes minutes; who looks for the cause turns it on.
+          // Shrinking takes minutes; turn it on to look for the cause.
           { numRuns: groups, endOnFailure: process.env.BILLING_SHRINK === undefined },
         );
         assert.ok(sequences >= groups * AT_ONCE);
@@ -263,7 +265,7 @@ interface Letter {
   dueDate: string;
 }
 
-/** All at once, out of order, some several times, and processed by several at the same time. */
+/** Delivers all at once, out of order, some several times, and several are processed at the same time. */
 async function deliver(letters: Letter[]): Promise<void> {
   const post = letters.flatMap((letter) => {
     const copies = [letter.sent.place, ...(letter.sent.twin ? [1 - letter.sent.place] : [])];
@@ -319,10 +321,10 @@ function subject(game: Play, sent: Sent): { target: Play['subscriptions'][number
   };
 }
 
-/** Ends at the provider what is due to be ended there. */
+/** Ends the subscriptions at the provider whose end is due there. */
 async function endDueSubscriptions(game: Play): Promise<void> {
   while (await runDueTask(billing.billing));
-  // A task of ours may be in another sequence's hands.
+  // Another sequence may be working on one of our tasks.
   await waitFor(async () => {
     const { rows } = await billing.parts.db.query(
       `SELECT FROM billing.provider_tasks WHERE company_id = $1 AND kind = 'end_subscription' AND next_attempt_at <= $2`,
@@ -372,7 +374,7 @@ async function subscribe(game: Play, input: { plan: string; addons: Record<strin
   });
 }
 
-/** What is stored is what the model says: states, every charge once, every item once. */
+/** Asserts that the stored rows match the model: states, every charge once, every item once. */
 async function compare(game: Play, when: string): Promise<void> {
   const { companyId } = game;
   const states = await billing.parts.db.query<{ id: number; status: string }>(
@@ -394,7 +396,7 @@ async function compare(game: Play, when: string): Promise<void> {
   );
   const firsts = new Set(game.subscriptions.map(({ firstCharge }) => firstCharge));
   const amounts = new Map(game.subscriptions.flatMap(({ state }) => [...state.charges]));
-  // The provider's own charge follows the price of the next invoice as well.
+  // The provider's own charge also follows the price of the next invoice.
   for (const charge of charges)
     if (!firsts.has(charge.asaas_payment_id))
       assert.equal(charge.amount_cents, amounts.get(charge.asaas_payment_id)!.amountCents, when);

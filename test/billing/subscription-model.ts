@@ -1,8 +1,8 @@
 import { addCycle, localDate, startOfLocalDay } from '@posthorn/core/billing/dates.ts';
 
 /**
- * What billing should do, written down from BIL-8, BIL-13 and docs/billing.md, with no
- * database and no concurrency: events move the state one by one, in the order in which they happened.
+ * The behaviour that billing should have by BIL-8, BIL-13 and docs/billing.md, without a database and concurrency:
+ * events move the state one by one, in the order in which they happened.
  */
 
 const DAY_MS = 86_400_000;
@@ -21,9 +21,9 @@ export interface ModelCharge {
   status: string;
   dueDate: string;
   amountCents: number;
-  /** Confirmed, or received without that. */
+  /** When it was confirmed, or received without a confirmation. */
   paidAt: number | null;
-  /** For which plan. */
+  /** The plan that it paid for. */
   paidPlan: string | null;
   paidUntil: number | null;
   received: boolean;
@@ -44,7 +44,7 @@ export interface ModelSubscription {
   cancelAtPeriodEnd: boolean;
   charges: Map<string, ModelCharge>;
   converted: boolean;
-  /** Overdue and not settled since: charge, when it was and when we learned of it. */
+  /** Overdue and unsettled charges: when each became overdue, and when we learned of it. */
   owed: Map<string, { at: number; knownAt: number }>;
   chargedBack: { charge: string; at: number } | null;
   cancelled: boolean;
@@ -69,7 +69,10 @@ export function subscribe(input: {
   addons: Record<string, number>;
   now: number;
   firstCharge: string;
-  /** Of the company's first subscription, null for that one itself; when it is past the first charge is due at once. */
+  /**
+   * The end of the trial of the company's first subscription, null for that one itself; once it is past, the first
+   * charge is due at once.
+   */
   firstTrialEndsAt: number | null;
 }): ModelSubscription {
   const trialEndsAt =
@@ -137,7 +140,7 @@ export function statusOf(subscription: ModelSubscription, now: number): string {
   return running.some(([, { knownAt }]) => now >= knownAt + 3 * DAY_MS) ? 'suspended' : 'past_due';
 }
 
-/** What the clock brings. To be called whenever it was moved or something happened. */
+/** Applies the effects of time. To be called whenever the clock was moved or an event happened. */
 export function passTime(subscription: ModelSubscription, now: number): void {
   const over = subscription.cancelled || subscription.closed || subscription.superseded;
   if (!over && subscription.cancelAtPeriodEnd && now >= periodEnd(subscription)) cancel(subscription);
@@ -145,13 +148,13 @@ export function passTime(subscription: ModelSubscription, now: number): void {
   else subscription.expiredAt ??= now;
 }
 
-/** The provider's side of an expired trial is ended three days after. */
+/** The provider's subscription of an expired trial is ended three days later. */
 export function closeExpired(subscription: ModelSubscription, now: number): void {
   if (subscription.expiredAt !== null && now >= subscription.expiredAt + 3 * DAY_MS)
     subscription.closed = true;
 }
 
-/** An expired trial with a newer subscription after it waits no longer for a payment: it is ended at once. */
+/** An expired trial with a newer subscription no longer waits for a payment: it is ended at once. */
 export function supersede(subscription: ModelSubscription, now: number): void {
   if (statusOf(subscription, now) === 'expired') subscription.closed = true;
   subscription.superseded = true;
@@ -164,7 +167,7 @@ export function cancel(subscription: ModelSubscription): void {
 
 const EARLY = ['pending', 'overdue', 'failed'];
 
-/** One event, in its turn. `now` is when we learn of it. */
+/** Applies one event. `now` is when we learn of it. */
 export function happen(subscription: ModelSubscription, event: ModelEvent, now: number): void {
   if (event.event === 'SUBSCRIPTION_DELETED') {
     if (!subscription.closed) cancel(subscription);
@@ -218,7 +221,7 @@ export function happen(subscription: ModelSubscription, event: ModelEvent, now: 
   }
 }
 
-/** A receipt settles what was open when its charge was paid. */
+/** A receipt settles the debts that were open when its charge was paid. */
 function settle(subscription: ModelSubscription, charge: ModelCharge, id: string): void {
   for (const [owed, { at }] of subscription.owed)
     if (owed === id || at < charge.paidAt!) subscription.owed.delete(owed);

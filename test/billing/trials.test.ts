@@ -34,7 +34,7 @@ describe('the trial', () => {
   const cancel = (company: SeededCompany, id: number) =>
     billing.call('POST', `${PATH}/${id}/cancel`, { key: company.apiKey, body: { immediate: true } });
   const trialMs = ({ body }: Answer) => Date.parse(body.trial_ends_at) - billing.parts.clock.now().getTime();
-  /** The free plan's rate, which counts after a plan has ended, is below what this minute has had. */
+  /** The free plan's rate, which counts after a plan has ended, is below the requests of this minute. */
   const nextMinute = () => billing.parts.clock.advance(60_000);
   const limitOf = async ({ companyId }: SeededCompany) =>
     (
@@ -97,7 +97,7 @@ describe('the trial', () => {
     const formatted = document.replace(/(\d{3})(\d{3})(\d{3})(\d{2})/, '$1.$2.$3-$4');
     const second = await withProfile(billing, formatted);
     assert.equal((await subscribe(second)).body.status, 'expired');
-    // Deleted and purged: of the company nothing is left but that its document had a trial.
+    // Deleted and purged: the only trace of the company is that its document had a trial.
     const { purgeCompanies } = await import('@posthorn/core/billing/purge-companies.ts');
     for (const { companyId } of [first, second]) await cancelCompany(billing.billing, { companyId });
     await billing.parts.db.query('DELETE FROM companies WHERE id = ANY ($1)', [
@@ -114,7 +114,7 @@ describe('the trial', () => {
     const companies = await Promise.all(Array.from({ length: 6 }, () => withProfile(billing, document)));
     const answers = await Promise.all(companies.map((company) => subscribe(company)));
     for (const { status } of answers) assert.ok([201, 503].includes(status));
-    // Who was told to come again does.
+    // Companies that were told to come again do so.
     for (const [at, { status }] of answers.entries())
       if (status === 503) answers[at] = await subscribe(companies[at]!);
     const states = answers.map(({ body }) => body.status).toSorted();
@@ -160,7 +160,7 @@ describe('the trial', () => {
     const ends = (made: typeof unpaid, what: string) =>
       waitFor(
         async () => {
-          // A task that failed is tried again some seconds later, by a clock that only tests move.
+          // A failed task is tried again some seconds later, by a clock that only tests move.
           nextMinute();
           return !(await billing.billing.provider.subscriptionExists(made.body.asaas_subscription_id));
         },
@@ -172,7 +172,7 @@ describe('the trial', () => {
     await ends(again, 'the unpaid one to end at the provider');
   });
 
-  /** A card that was taken, and that the provider takes no more. */
+  /** A card that was accepted once, and that the provider now declines. */
   async function declinedCard(company: SeededCompany & { profileId: number }): Promise<number> {
     const card = await billing.call('POST', '/v1/billing/cards/tokenize', {
       key: company.apiKey,

@@ -10,11 +10,11 @@ let pipeline: Sending;
 let instance: TestInstance;
 let images: Server;
 let imagesUrl: string;
-/** What the image server did for each path. */
+/** The number of requests to the image server, by path. */
 const asked = new Map<string, number>();
 let picture: Buffer;
 
-/** Stands for the network's CDN, good and bad. */
+/** Simulates the network's CDN, good and bad. */
 function serveImage(request: IncomingMessage, response: ServerResponse): void {
   const path = request.url ?? '';
   asked.set(path, (asked.get(path) ?? 0) + 1);
@@ -208,7 +208,7 @@ describe('pictures', () => {
       assert.equal(bad, '');
       assert.notEqual(good, '');
       assert.ok(performance.now() - startedMs < 15_000);
-      // What failed is not tried again at once.
+      // A failed fetch is not repeated at once.
       assert.deepEqual((await imagesOf(phone))[0], '');
       assert.equal(asked.get(path), 1);
       assert.equal(reached, 0, 'the private address was not reached');

@@ -27,7 +27,7 @@ async function chatOf(phone: string, of = instance) {
   return body;
 }
 
-/** A phone writes, and it has arrived. */
+/** A phone writes; resolves once the message has arrived. */
 async function write(from: string, text: string, of = instance, more: object = {}): Promise<string> {
   const { id } = await pipeline.sandbox.post(`/phones/${from}/messages`, { to: of.phone, text, ...more });
   await settled(pipeline, of);
@@ -204,7 +204,7 @@ describe('reading a chat', () => {
     const { db } = pipeline.api.parts;
     const query = db.query as (text: unknown, values?: unknown[]) => Promise<never>;
     db.query = async (text: unknown, values?: unknown[]) => {
-      // Right before it is looked up which messages are unread.
+      // Right before the query for the unread messages.
       if (String(text).includes('poll_vote')) {
         db.query = query;
         await write(phone, 'three', own);

@@ -59,7 +59,7 @@ test(`${MESSAGES} inbound messages over ${CHATS} chats with the connection cut $
 
   const perChat = new Map(phones.map((phone) => [phone, written.get(phone)!.length]));
   assert.deepEqual(await unreadCounts(instance), perChat);
-  // Read in the middle of it all, and written to once more: the repeated reading takes nothing with it.
+  // Marked as read, and written to once more: when the mark is repeated after a cut, the newer message stays unread.
   for (const phone of phones.slice(0, 10)) {
     const read = await pipeline.call(instance, 'POST', `/chats/${phone}/read`, {});
     assert.equal(read.status, 200, read.text);

@@ -10,7 +10,7 @@ import { type Sending, startSending, type TestInstance } from '../support/sendin
 const COUNT = 450;
 const SECOND = new Date('2026-03-01T12:00:00Z');
 
-/** The sandbox, with a history as networks tell it that keep seconds only. */
+/** The sandbox, with the history of a network that keeps seconds only. */
 function retelling(retell: (batch: HistoryBatch) => HistoryBatch) {
   const around = (driver: NetworkDriver): NetworkDriver => ({
     ...driver,
@@ -30,7 +30,7 @@ for (const [name, retell, expected] of [
   [
     'from the newest part on',
     (batch: HistoryBatch) => ({ ...inOneSecond(batch), position: 1_000 - batch.position }),
-    // What the sandbox tells in its first part is what such a network would have told last.
+    // Such a network would have sent last the messages that the sandbox sends in its first part.
     (sent: string[]) => [...sent.slice(400), ...sent.slice(200, 400), ...sent.slice(0, 200)],
   ],
 ] as const) {

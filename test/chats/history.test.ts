@@ -21,7 +21,7 @@ async function ask(of: TestInstance, path: string) {
   return answer.body;
 }
 
-/** Pairs an instance with this phone, as somebody who scans its QR does. */
+/** Pairs an instance with this phone, like a user who scans its QR. */
 async function pairWith(phone: string, id?: string): Promise<TestInstance> {
   const { db, bus } = pipeline.api.parts;
   const instanceId =
@@ -109,7 +109,7 @@ describe('the history from before the pairing', () => {
       ['history.synced'],
     );
 
-    // Paired again: nothing is there twice, and what is new comes with the new history.
+    // Paired again: nothing is stored twice, and new messages come with the new history.
     await pipeline.sandbox.post('/faults', { kind: 'logout', instance: instance.id });
     await waitFor(
       async () => (await pipeline.call(instance, 'GET', '/connection')).body.state === 'DISCONNECTED',

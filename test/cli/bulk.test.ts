@@ -67,7 +67,7 @@ describe('msgctl bulk send', { timeout: 300_000 }, () => {
   let server: HttpServer;
   let cli: Cli;
   let folder: string;
-  /** What the network would have got, by key: the service repeats nothing. */
+  /** The messages that would have reached the network, by key: the service repeats nothing. */
   const sent = new Map<string, { to: string; text: string }>();
   let hangAt = 0;
   let refuses: Record<string, [number, string]> = {};
@@ -80,7 +80,7 @@ describe('msgctl bulk send', { timeout: 300_000 }, () => {
       const before = sent.get(key);
       if (before && before.text !== given.text) return refuse(res, 422, 'IDEMPOTENCY_KEY_REUSED');
       sent.set(key, given);
-      // It was taken, and nobody hears of it.
+      // It was accepted, and the answer is lost.
       if (sent.size === hangAt) return;
       json(res, 202, { message_id: `id-${given.to}`, idempotency_key: key, status: 'queued' });
     });
@@ -128,7 +128,7 @@ describe('msgctl bulk send', { timeout: 300_000 }, () => {
     const running = cli.start(['bulk', 'send', file]);
     await waitFor(() => sent.size === 3, 30_000);
     await running.stop();
-    // Half of a line, as a run leaves it that dies while it writes.
+    // Half of a line, as a run leaves it when it dies while it writes.
     writeFileSync(path.join(folder, 'contacts.report.csv'), `${report()}55119999`);
     hangAt = 0;
     const again = await cli.run(['bulk', 'send', file]);

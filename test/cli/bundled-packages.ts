@@ -5,16 +5,16 @@ import { projectRoot } from '../support/process.ts';
 export interface BundledPackages {
   /** `name version` of each. */
   all: ReadonlySet<string>;
-  /** The names of those that are in these files of the bundle, sorted. */
+  /** The names of the packages with code in these files of the bundle, sorted. */
   of(files: readonly string[]): string[];
 }
 
-/** The packages in a build of msgctl, read from what `build.ts --metafile` wrote. */
+/** The packages in a build of msgctl, read from the output of `build.ts --metafile`. */
 export function bundledPackages(metafile: string): BundledPackages {
   const { outputs } = JSON.parse(readFileSync(metafile, 'utf8')) as {
     outputs: Record<string, { inputs: Record<string, { bytesInOutput: number }> }>;
   };
-  /** By the names of the files. */
+  /** By file name. */
   const roots = new Map(
     Object.entries(outputs).map(([output, { inputs }]) => [
       path.basename(output),
@@ -33,7 +33,7 @@ export function bundledPackages(metafile: string): BundledPackages {
   };
 }
 
-/** The folder of the package that a file is of; none for our own. The paths begin in cli/. */
+/** The folder of a file's package; none for our own files. The paths begin in cli/. */
 function rootOf(input: string): string[] {
   const at = input.lastIndexOf('node_modules/');
   if (at < 0) return [];

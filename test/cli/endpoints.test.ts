@@ -23,7 +23,10 @@ const routes = [
   ...listRoutes(billingContract).map(({ name }) => `billing.${name}`),
 ];
 
-/** Always 403; only for Meta and for who has the secret of the provider; the same script as `openapi.script`. */
+/**
+ * Endpoints that always answer 403, that only Meta or the holder of the provider's secret may call, or that give the
+ * same script as `openapi.script`.
+ */
 const WITHOUT_COMMAND = [
   ...['messages.sendButton', 'messages.sendButtonPix', 'messages.sendButtonOtp', 'messages.sendOptionList'],
   ...['cloud.handshake', 'cloud.take'],
@@ -52,7 +55,7 @@ describe('every endpoint', () => {
   });
 
   test('that deletes is called by a command that asks first', () => {
-    // Taking something out of a queue or a plan that has not begun destroys nothing.
+    // Removing an item from a queue or a plan that has not begun destroys nothing.
     const harmless = ['scheduled.remove', 'queue.cancel'];
     for (const { name, method } of ENDPOINTS) {
       if (method !== 'DELETE' || harmless.includes(name)) continue;
@@ -64,7 +67,7 @@ describe('every endpoint', () => {
 
 describe('commands that call an endpoint', () => {
   let server: HttpServer;
-  /** Of all that the answers of our commands hold, none. */
+  /** The empty answer for every list that our commands read. */
   const NOTHING = { total: 0, page: 1, limit: 50, data: [], logs: [], moves: [], items: [] };
   let answer: Answer = (res) => json(res, 200, { data: [{ id: 1, name: 'x' }] });
   let cli: Cli;
@@ -82,7 +85,7 @@ describe('commands that call an endpoint', () => {
     await server.close();
   });
 
-  /** In this process: to start seventy would take a minute. */
+  /** In this process: seventy new ones would take a minute. */
   async function runHere(args: readonly string[]): Promise<void> {
     const nowhere = new Writable({ write: (_, __, done) => done() });
     const out = createOutput({ stdout: nowhere, stderr: nowhere, isJson: true });
@@ -96,7 +99,7 @@ describe('commands that call an endpoint', () => {
         out,
         signal: AbortSignal.timeout(9e4),
       });
-      // Nobody is logged in here; what a session sends is tried elsewhere.
+      // Nobody is logged in here; the requests of a session are tested elsewhere.
       return { ...made, session: made.client };
     };
     await createProgram({ version: '0', contextOf }).parseAsync([...args], { from: 'user' });

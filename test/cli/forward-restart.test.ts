@@ -17,7 +17,7 @@ interface Received {
   isGenuine: boolean;
 }
 
-/** A receiver that checks what it gets with the official library. It can be stopped and started again. */
+/** A receiver that checks its webhooks with the official library. It can be stopped and started again. */
 async function startReceiver(secret: string) {
   const received: Received[] = [];
   const webhook = new Webhook(secret);
@@ -42,7 +42,7 @@ async function startReceiver(secret: string) {
     url: `http://127.0.0.1:${port}/`,
     async stop() {
       const closed = new Promise((done) => server.close(done));
-      // What is under way is answered: cut off, it would be sent again and stand here twice.
+      // Requests under way are answered: when cut off, they would be sent again and be counted here twice.
       const idle = setInterval(() => server.closeIdleConnections(), 20);
       await closed;
       clearInterval(idle);
@@ -67,7 +67,7 @@ describe('webhooks listen --forward-to over a restart of the service', { timeout
     await system?.stop();
   });
 
-  /** A virtual phone writes to the instance, as often as asked, however often the network is away. */
+  /** A virtual phone writes to the instance, as often as requested, and repeats while the network is away. */
   async function write(to: string, from: number): Promise<void> {
     for (let nth = from; nth < from + PHASE; nth += 1) {
       const body = JSON.stringify({ to, type: 'text', text: `number ${nth}`, id: `FORWARD${nth}` });
@@ -98,7 +98,7 @@ describe('webhooks listen --forward-to over a restart of the service', { timeout
     await system.server.restart();
     await write(phone, 2 * PHASE);
 
-    // A text tells two events: message.received and text.received.
+    // A text causes two events: message.received and text.received.
     const logged = await waitFor(
       async () => {
         const args = ['events', 'list', '--types', '*.received', '--limit', '200'];

@@ -19,7 +19,7 @@ describe('Ctrl-C', () => {
   let cli: Cli;
   before(async () => {
     server = await startHttp((res, request, index) => answer(res, request, index));
-    // Killed in the end, a command that goes on has no exit code.
+    // A command that does not end is killed at last, and then has no exit code.
     cli = createCli({
       POSTHORN_URL: server.url,
       POSTHORN_API_KEY: 'svc_secret',
@@ -90,10 +90,10 @@ describe('Ctrl-C', () => {
     });
     child.stdin.on('error', () => undefined);
     const ended = Promise.all([once(child, 'exit'), text(child.stdout)]);
-    // More than a pipe holds: once it is taken, the command reads, and obeys Ctrl-C.
+    // More than a pipe holds: once it is accepted, the command reads, and obeys Ctrl-C.
     await new Promise((taken) => child.stdin.write('the first half '.repeat(100_000), taken));
     child.kill('SIGINT');
-    // As the shell does with what stands before it in the pipe.
+    // As the shell does with the program before it in the pipe.
     setTimeout(() => child.stdin.end(), 50);
     const [[code]] = await ended;
     assert.equal(code, 130);

@@ -25,7 +25,7 @@ const VERSION = JSON.parse(readFileSync(path.join(projectRoot, 'cli/package.json
   .version as string;
 const hasPinned = existsSync(path.join(projectRoot, 'node_modules/.bin/node'));
 
-/** Makes the Node that runs the launcher say that it is an old one; those it starts are what they are. */
+/** Makes the Node that runs the launcher report an old version; the Nodes that it starts report their own. */
 const OLD = [
   '--import',
   'data:text/javascript,Object.defineProperty(process,"versions",{value:{...process.versions,node:"20.20.2"}})',

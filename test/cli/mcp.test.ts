@@ -33,7 +33,7 @@ describe('the tools of msgctl mcp', () => {
   test('take each argument in one place, and spell all of them alike', () => {
     for (const { name, path: params, query, body, inputSchema } of TOOLS) {
       const all = [...params.map(argumentOf), ...query, ...body];
-      // The message that is deleted stands in path and body.
+      // The id of the message to delete is in path and body.
       if (name !== 'messages_remove') assert.equal(new Set(all).size, all.length, name);
       for (const argument of Object.keys(inputSchema.properties))
         assert.match(argument, /^[a-z][a-z0-9_]*$/, name);
@@ -43,7 +43,7 @@ describe('the tools of msgctl mcp', () => {
   });
 });
 
-/** Each write that `--allow-writes` offers was judged: it leads nothing to an address that a text can name, and makes no key. */
+/** Reviewed writes that `--allow-writes` offers: none lets a text name the address to contact, and none makes a key. */
 const PLAIN_WRITES = `
   instances_ remove connect disconnect restart logout updateSettings
   messages_ sendText sendImage sendVideo sendAudio sendDocument sendSticker sendPtv sendGif sendLocation sendContact
@@ -68,7 +68,7 @@ const NAMED_WRITES = `
   webhooks_ update remove test retryLog
   deliveries_ retryBulk
   billing_profile_ create update`;
-/** Endpoints that take a key and change something, and are offered to no agent. */
+/** Endpoints that take a key and change something, and that no agent is offered. */
 const NEVER = `
   auth. logout
   users. create update remove
@@ -142,7 +142,7 @@ describe('which writes agents are offered', () => {
     const chats = selectTools({ allowWrites: true, allow: [], groups: ['chats'] });
     assert.equal(chats.waits, false);
     for (const name of ['messages_sendText', 'messages_waitFor']) assert.match(chats.whyNot(name), /--tools/);
-    // A third of what all of them take.
+    // A third of the size of all tools.
     const sizeOf = (tools: { tool: unknown }[]) => JSON.stringify(tools.map(({ tool }) => tool)).length;
     assert.ok(sizeOf([...chosen.offered.values()]) < sizeOf(offers()) / 2);
   });

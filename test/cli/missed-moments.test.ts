@@ -43,12 +43,12 @@ test('instances watch tells a state that changed before its stream stood', async
       return json(res, 200, { data: [instanceIn(state)], total: 1, page: 1, limit: 200 });
     await waitFor(() => running.output().includes('CONNECTED'));
     state = 'DISCONNECTED';
-    // No event tells of it.
+    // There is no event for it.
     res.writeHead(200, { 'content-type': 'text/event-stream' }).write(': here\n\n');
   });
   t.after(close);
   const running = cli.start(['instances', 'watch']);
-  // The look that comes by time comes after it.
+  // The regular check comes later.
   await waitFor(() => running.output().includes('DISCONNECTED'), 25_000);
   await running.stop();
 });

@@ -48,7 +48,7 @@ describe('the packed msgctl', { timeout: 240_000 }, () => {
     rmSync(folder, { recursive: true });
   });
 
-  /** This Node, and whatever other ones are on PATH, by version. */
+  /** This Node, and the other ones on PATH, by version. */
   const found = execFileSync('which', ['-a', 'node'], { encoding: 'utf8' }).trim().split('\n');
   const nodes = new Map(
     [process.execPath, ...found].map((at) => [execFileSync(at, ['--version']).toString().trim(), at]),
@@ -115,7 +115,7 @@ describe('the packed msgctl', { timeout: 240_000 }, () => {
     }
   });
 
-  /** The packages that a run of msgctl has loaded something of, without their versions. */
+  /** The packages from which a run of msgctl has loaded modules, without their versions. */
   async function loadedBy(...args: string[]): Promise<string[]> {
     const chunks = path.join(folder, 'loaded');
     rmSync(chunks, { force: true });

@@ -10,7 +10,7 @@ import { type Cli, createCli } from './run-cli.ts';
 const PAGE = { data: [], total: 0, page: 1, limit: 50 };
 const INSTANCE = '6a2f41a3-c54c-4fce-9e0f-1d0a4e5a8a01';
 
-/** A JWT that lives so long; nobody here checks its signature. */
+/** A JWT with this lifetime; nobody here checks its signature. */
 function jwt(name: string, lifetimeS: number): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   return `${part({ alg: 'HS256' })}.${part({ sub: name, exp: Math.floor(Date.now() / 1000) + lifetimeS })}.sig`;

@@ -18,9 +18,9 @@ export interface Cli {
   /** The profile file of this user. */
   config: string;
   run(args: readonly string[], env?: Record<string, string>, stdin?: string): Promise<CliResult>;
-  /** Runs it with `--json` and gives what it printed; throws when it failed. */
+  /** Runs it with `--json` and returns its parsed output; throws when it failed. */
   json<T = Record<string, unknown>>(args: readonly string[], env?: Record<string, string>): Promise<T>;
-  /** Starts one that goes on; `stop` sends Ctrl-C. */
+  /** Starts a command that keeps running; `stop` sends Ctrl-C. */
   start(
     args: readonly string[],
     env?: Record<string, string>,
@@ -28,10 +28,10 @@ export interface Cli {
   remove(): void;
 }
 
-/** Far more than any command takes: one that hangs fails its test. */
+/** Far more than any command takes: a hanging command fails its test. */
 const TIMEOUT_MS = 60_000;
 
-/** msgctl as a user with an own profile runs it, against the given addresses. */
+/** Runs msgctl as a user with their own profile, against the given addresses. */
 export function createCli(
   env: Record<string, string> = {},
   {
@@ -50,10 +50,10 @@ export function createCli(
       env: { ...baseEnv(), ...watchedEnv(), HOME: home, POSTHORN_CONFIG: config, ...env, ...more },
       stdio: 'pipe',
       timeout: timeoutMs,
-      // SIGTERM it takes for Ctrl-C: one that goes on after the first would still end with 130.
+      // It treats SIGTERM like Ctrl-C: a command that continues after the first would still end with 130.
       killSignal,
     });
-    // Nobody reads it where it is not asked for: then the pipe breaks.
+    // A command that does not read its input breaks the pipe.
     child.stdin.on('error', () => undefined).end(stdin);
     let output = '';
     const collect = (chunk: Buffer) => {

@@ -9,7 +9,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { findRunningService } from '@posthorn/cli/running-service.ts';
 import { type Cli, createCli } from './run-cli.ts';
 
-/** Above what any process gets. */
+/** Above the pid of any process. */
 const NO_PID = 2 ** 30;
 
 describe('msgctl in a checkout whose npm start runs', () => {

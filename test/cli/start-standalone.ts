@@ -5,9 +5,8 @@ import { createTestDatabase } from '../support/postgres.ts';
 import { freePort, startProcess } from '../support/process.ts';
 
 /**
- * The whole system as `npm start` runs it, on free ports, with its data in a folder and a database of its own. The
- * database is one of the run's server: making a server anew is the promise of `test/standalone/`, and takes longer than
- * the rest of the start.
+ * The whole system as `npm start` runs it, on free ports, with its own data folder and database. The database is on the
+ * run's server: `test/standalone/` tests the creation of a server, which takes longer than the rest of the start.
  */
 export async function startStandalone(env: Record<string, string> = {}) {
   const folder = mkdtempSync(path.join(tmpdir(), 'posthorn-standalone-'));

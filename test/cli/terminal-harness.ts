@@ -7,9 +7,9 @@ import { openTerminal, type TestTerminal } from '../support/tmux.ts';
 import { MSGCTL } from './msgctl.ts';
 
 export interface CliTerminal extends TestTerminal {
-  /** Types `msgctl ...`. Its exit code follows on the screen as `code=0`. */
+  /** Types `msgctl ...`. Its exit code appears on the screen as `code=0`. */
   msgctl(command: string): void;
-  /** Waits until it has ended with this code, and checks that it left the terminal as it was. */
+  /** Waits until it has ended with this code, and checks that it restored the terminal. */
   endsWith(code: number, timeoutMs?: number): Promise<string>;
 }
 
@@ -30,7 +30,7 @@ export async function openCliTerminal(
       const screen = await terminal.shows(/code=\d+/, timeoutMs);
       assert.match(screen, new RegExp(`code=${code}\\b`), screen);
       assert.deepEqual(terminal.modes(), { isCursorShown: true, isAlternate: false });
-      // Lines are read whole again, and what is typed is shown.
+      // The terminal reads whole lines again, and shows typed text.
       terminal.enter(`clear; stty -a | grep -oE -- '-?(icanon|echo|isig)\\b' | sort | tr '\\n' ' '`);
       await terminal.shows(/^echo icanon isig /m);
       return screen;

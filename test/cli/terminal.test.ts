@@ -32,7 +32,7 @@ describe('msgctl in a terminal against the whole system', { timeout: 500_000 }, 
   test('instances create --wait draws a QR code, which a phone scans', async () => {
     terminal.msgctl('instances create sales --wait');
     await terminal.shows(/Scan this with the phone for sales/, 30_000);
-    // The one on the screen: they change every twenty seconds, and then the one before counts no more.
+    // The code on the screen: it changes every twenty seconds, and the previous one is then invalid.
     await waitFor(
       async () => {
         const found = await cli.run(['instances', 'qr', '--json']);
@@ -78,7 +78,7 @@ describe('msgctl in a terminal against the whole system', { timeout: 500_000 }, 
     await terminal.shows(/as of/);
     await cli.json(['webhooks', 'test', String(id)]);
     await terminal.shows(/500 +webhook\.test +\d +server_5xx/, 30_000);
-    // At once, as a terminal hands it over to a program that is busy.
+    // In one piece, as a terminal passes it to a busy program.
     terminal.type('webhook.test\r');
     await terminal.shows(/"type": "webhook\.test"[\s\S]*"answer": "mine"/);
     status = 200;
@@ -86,7 +86,7 @@ describe('msgctl in a terminal against the whole system', { timeout: 500_000 }, 
     const [, since] = /as of ([\d:]+) · .* is delivered again/.exec(
       await terminal.shows(/as of .* is delivered again/),
     ) as RegExpExecArray;
-    // What came of it stays while the table goes on.
+    // The result stays on the screen while the table is updated.
     await terminal.shows(new RegExp(`as of (?!${since})[\\d:]+ · .* is delivered again`));
     terminal.press('Escape');
     await terminal.shows(/200 +webhook\.test +\d +delivered/, 30_000);

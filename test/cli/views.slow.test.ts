@@ -342,7 +342,7 @@ registerHooks({ resolve(specifier, context, next) {
   return next(specifier, context);
 } });`,
     );
-    // The published one has no modules of these names; what it loads is seen in package.serial.slow.test.ts.
+    // The published program has no modules of these names; package.serial.slow.test.ts checks what it loads.
     const sources = createCli(
       { POSTHORN_URL: server.url, POSTHORN_API_KEY: 'svc_x', NODE_OPTIONS: `--import ${trace}` },
       { program: LAUNCHER },

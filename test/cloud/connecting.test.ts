@@ -99,7 +99,7 @@ describe('PUT /v1/instances/{id}/credentials', () => {
     world.answerDelayMs = 2_000;
     for (const { id } of [given, connected])
       assert.equal((await cloud.call(id, 'POST', '/logout')).status, 202);
-    // The workers are asking Meta to end the subscriptions by now.
+    // By now the workers are asking Meta to end the subscriptions.
     await delay(300);
     world.answerDelayMs = 0;
     assert.equal((await cloud.give(given.id, given.number)).status, 200);
@@ -118,7 +118,7 @@ describe('PUT /v1/instances/{id}/credentials', () => {
     const { id, number } = instance;
     await cloud.greet(instance, '5531900000014');
     await cloud.api.parts.db.transaction(async (sql) => {
-      // As giving credentials does, which ends here before the death of the former ones is recorded.
+      // New credentials raise it too; here this happens before the death of the former ones is recorded.
       await sql.query('UPDATE instances SET generation = generation + 1 WHERE id = $1', [id]);
       number.isTokenAlive = false;
       await cloud.send(instance, '/messages/text', { to: '5531900000014', text: 'Under the former token' });

@@ -8,7 +8,7 @@ import { waitFor } from '../support/process.ts';
 const ALICE = '5531900000010';
 const BOB = '5531900000011';
 
-/** By code: what the user sees of a message that it meets, and of the account. */
+/** By code: the effect on the message that it answers, and on the account, as the user sees it. */
 const CODES: Readonly<Record<string, readonly number[]>> = {
   undeliverable: [131026],
   recipient_is_sender: [131021],

@@ -7,7 +7,7 @@ import { waitFor } from '../support/process.ts';
 const PERSON = '5531900000020';
 
 /**
- * What other gateways got wrong with this API. Forged and unsigned webhooks, all changes of a body, the unsigned
+ * Mistakes of other gateways with this API. Forged and unsigned webhooks, all changes of a body, the unsigned
  * challenge, doubles and people without numbers are in webhooks.test.ts, errors in limits.test.ts, and a dead token in
  * connecting.test.ts.
  */

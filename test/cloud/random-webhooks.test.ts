@@ -10,7 +10,7 @@ const SEED = Number(process.env.POSTHORN_SEED ?? Date.now() % 2 ** 32);
 const ROUNDS = sized(20, 60, 1_000);
 const WEBHOOKS = 10;
 
-/** Values that stand where Meta has another. */
+/** Values to put in place of Meta's. */
 const JUNK: readonly unknown[] = [
   null,
   true,
@@ -119,7 +119,7 @@ function valuesOf(id: string): { field: string; [name: string]: unknown }[] {
   ];
 }
 
-/** The same with some of its values replaced, left out or repeated. */
+/** A copy with some of its values replaced, left out or repeated. */
 function hurt(value: unknown, random: Random): unknown {
   if (random() < 0.05) return JUNK[Math.floor(random() * JUNK.length)];
   if (Array.isArray(value)) {

@@ -17,7 +17,7 @@ describe('business-scoped ids that change', () => {
     cloud.graph.write(userId, instance.number, 'text', { body });
     return cloud.drained();
   };
-  /** The network tells that somebody has another id. */
+  /** The network reports that a person has another id. */
   const change = (from: string, to: string, more: Record<string, unknown> = {}) => {
     cloud.graph.person(to);
     const system = { type: 'user_changed_user_id', previous_user_id: from, user_id: to, ...more };

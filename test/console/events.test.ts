@@ -44,7 +44,7 @@ describe('events', () => {
     assert.deepEqual(texts, ['one <b>', 'two', 'three']);
     await page.setViewportSize({ width: DESKTOP.width, height: 200 });
     await rows.nth(0).getByRole('link').focus();
-    // The page hears of it in the next frame.
+    // The page is notified in the next frame.
     const frame = 'new Promise((resolve) => requestAnimationFrame(resolve))';
     for (let frames = 0; frames < 2; frames += 1) await page.evaluate(frame);
     const scrolledPx = await page.evaluate('scrollY');

@@ -94,7 +94,7 @@ describe('the links of mails', () => {
     await page.getByRole('heading', { name: 'Mensagens' }).waitFor();
     assert.deepEqual(await findBarriers(page), []);
 
-    // Another role is known once the token is renewed, here since it is refused.
+    // Another role takes effect once the token is renewed, here because it is refused.
     await client.users.update({ id, body: { role: 'admin' } });
     const refused = { status: 401, json: { error_code: 'TOKEN_EXPIRED', message: 'the token has expired' } };
     await context.route('**/v1/**', (route) => route.fulfill(refused), { times: 1 });

@@ -1,4 +1,4 @@
-/** What a company has after a year: every list of it scrolls from its beginning to its end. */
+/** The data of a company after a year: every list of it scrolls from its beginning to its end. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createDb, type Db } from '@posthorn/core/platform/database/db.ts';
@@ -16,7 +16,7 @@ const CHATS = 5_000;
 const DELIVERIES = 2_000;
 const OF_ONE_CHAT = 1_000;
 const LONG_MAX_MS = 100;
-/** Of a row of a table, of a chat in its list, and the least that a message takes. */
+/** The heights of a table row and of a chat in its list, and the smallest height of a message. */
 const ROW_PX = 35;
 const CHAT_PX = 64;
 

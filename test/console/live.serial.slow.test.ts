@@ -1,4 +1,4 @@
-/** Pages that show what happens, while 200 events a second happen: ten minutes with POSTHORN_FULL=1, else one. */
+/** Pages that show live events, at 200 events a second: for ten minutes with POSTHORN_FULL=1, else for one. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -19,7 +19,7 @@ const PER_SECOND = 200;
 const ROUND_MS = 100;
 const SAMPLES = 10;
 const SAMPLE_MS = process.env.POSTHORN_FULL ? 60_000 : 6_000;
-/** Of what the page held once it had shown as many events as it keeps. */
+/** Allowed growth of the page's memory, after it has shown as many events as it keeps. */
 const GROWTH_MAX = 1.25;
 const ANSWERS_WITHIN_MS = 1_000;
 
@@ -78,7 +78,7 @@ describe('live pages', () => {
     tellFigure('events a second', perSecond, { atLeast: PER_SECOND * 0.95 }, 'a second');
     for (const name of ['tail', 'chats'] as const) {
       console.log(`${name}: the longest task ${Math.round(longest[name])} ms`);
-      // One sample may hold what waits to be drawn.
+      // One sample may include events that wait to be drawn.
       const [early, last] = [median(heaps[name].slice(0, 3)), median(heaps[name].slice(-3))];
       assert.ok(last < early * GROWTH_MAX, `${name} grew from ${early} to ${last} MB`);
     }
@@ -87,7 +87,7 @@ describe('live pages', () => {
   });
 });
 
-/** Writes events as the worker does, and gives how many a second there were. */
+/** Writes events as the worker does, and returns the rate that it reached. */
 async function makeHappen(db: Db, instanceId: string, signal: AbortSignal): Promise<number> {
   const { rows } = await db.query<{ company_id: number }>('SELECT company_id FROM instances WHERE id = $1', [
     instanceId,
@@ -96,7 +96,7 @@ async function makeHappen(db: Db, instanceId: string, signal: AbortSignal): Prom
   const since = performance.now();
   let written = 0;
   while (!signal.aborted) {
-    // Rounds that came late are made up for.
+    // Catches up on rounds that came late.
     const due = Math.floor(((performance.now() - since) / 1_000) * PER_SECOND) - written;
     const events = Array.from({ length: due }, (_, nth) =>
       buildEvent(
@@ -117,7 +117,7 @@ function dataOf(nth: number): Record<string, unknown> {
   return { message_ids: [newId()], chat, message_type: 'text', text: `Order ${nth} has arrived.` };
 }
 
-/** How long it takes to pause, and to go on. */
+/** The time to pause and to resume. */
 async function answerOfTail(page: Page): Promise<number> {
   await page.bringToFront();
   const since = performance.now();
@@ -128,7 +128,7 @@ async function answerOfTail(page: Page): Promise<number> {
   return took;
 }
 
-/** How long it takes to open another chat. */
+/** The time to open another chat. */
 async function answerOfChats(page: Page, nth: number): Promise<number> {
   await page.bringToFront();
   const since = performance.now();

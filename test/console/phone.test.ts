@@ -11,10 +11,10 @@ import { enterAsRoot } from './support/root.ts';
 import { useConsole } from './support/use-console.ts';
 
 const CUSTOMER = '5521987650010';
-/** The instance types for this long before it sends it: until then it stands in the queue. */
+/** The instance shows typing for so long before it sends this text that it stays in the queue until then. */
 const LONG_TEXT = 'Your order has left our bakery and arrives before noon. '.repeat(20);
 
-/** By what they show once they are complete. */
+/** Public pages, with the text that each shows once it is complete. */
 const FOR_STRANGERS = {
   login: 'Sign in',
   'sign-up': 'Sign up',
@@ -26,13 +26,13 @@ const FOR_STRANGERS = {
 
 const started = useConsole();
 
-/** As a link within the console leads there: loading all of it anew takes much longer. */
+/** By the console's own router, like a link: loading everything anew takes much longer. */
 async function show(page: Page, path: string, sign: string): Promise<void> {
   await page.evaluate(`history.pushState({}, '', '/console/${path}')`);
   await page.getByText(sign).filter({ visible: true }).first().waitFor();
 }
 
-/** Barriers of each page, and pages that are wider than the screen. */
+/** Collects the barriers of each page, and the pages that are wider than the screen. */
 async function judge(page: Page, pages: Record<string, string>): Promise<string[]> {
   const found: string[] = [];
   for (const [path, sign] of Object.entries(pages)) {
@@ -51,7 +51,7 @@ describe('at the width of a phone, in the light and in the dark', () => {
     await page.goto(`${server.url}/console/login`);
     assert.deepEqual(await judge(page, FOR_STRANGERS), []);
 
-    // A login at a provider ends here; the service does not answer yet.
+    // Stops a provider login at this page: the service does not answer yet.
     await context.route('**/auth/refresh', () => undefined);
     await context.addCookies([{ name: 'svc_csrf_token', value: 'x', url: server.url }]);
     assert.deepEqual(await judge(page, { 'oauth/callback': 'Signing in' }), []);

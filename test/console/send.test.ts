@@ -46,7 +46,7 @@ describe('the form to send', () => {
     assert.match(await page.getByRole('region', { name: 'curl' }).innerText(), /messages\/poll/);
     assert.deepEqual(await findBarriers(page), []);
 
-    // The first answers are lost on their way.
+    // The first answers are lost on the way.
     let lost = 0;
     await context.route('**/messages/poll', async (route) => {
       await route.fetch();

@@ -8,7 +8,7 @@ import { startEndpoint } from './support/endpoint.ts';
 import { open, PASSWORD, pairInstance, signIn, signUp } from './support/person.ts';
 import { useConsole } from './support/use-console.ts';
 
-/** Drawn as it stands: markup, and a mark that turns what follows around. */
+/** Shown literally: markup, and a character that reverses the text after it. */
 const HOSTILE = 'Hello <img src=x onerror=alert(1)> \u202eolleh';
 const BROKEN = '<script>alert("webhook")</script>';
 const PIXEL = Buffer.from(
@@ -18,12 +18,12 @@ const PIXEL = Buffer.from(
 const MAY_SEE = ['Chats', 'Messages', 'Events', 'Settings'];
 const MAY_NOT_SEE = ['instances', 'instances/new', 'webhooks', 'webhooks/new', 'billing', 'admin'];
 
-/** The form to send, billing and settings. */
+/** Pages that other tests check: the form to send, billing and settings. */
 const JUDGED_ELSEWHERE = /\/(messages\/new|billing|settings)\b/;
 
 const started = useConsole();
 
-// Side by side: most of a story is waiting for the service.
+// In parallel: most of a story is waiting for the service.
 describe('the story of a company', { concurrency: true }, () => {
   for (const [name, size] of Object.entries({ DESKTOP, PHONE })) {
     // long: one story, whose steps need those before them
@@ -32,7 +32,7 @@ describe('the story of a company', { concurrency: true }, () => {
       const owner = await browser.visit(size);
       const { page, faults, context } = owner;
       const barriers: string[] = [];
-      // What axe judges is the same at both widths, but for the entries; some pages have a test of their own that asks it.
+      // axe finds the same at both widths, but for the entries; some pages have a test of their own that calls it.
       const judge = async () => barriers.push(...(await findBarriers(page)));
       const look = async (at: Page = page) => {
         if (at === page && size === DESKTOP && !JUDGED_ELSEWHERE.test(page.url())) await judge();
@@ -152,7 +152,7 @@ describe('the story of a company', { concurrency: true }, () => {
       await messages.locator('li', { hasText: 'On its way' }).getByText('Read').waitFor();
       await look(agent.page);
       for (const path of MAY_NOT_SEE) {
-        // As a link within the console leads there: loading all of it anew takes much longer.
+        // By the console's own router, like a link: loading everything anew takes much longer.
         await agent.page.evaluate(`history.pushState({}, '', '/console/${path}')`);
         await agent.page.waitForURL(/\/console\/(messages|chats)\b/);
       }
@@ -177,7 +177,7 @@ async function rotateSecret(page: Page): Promise<void> {
   await page.getByText(/^whsec_/).waitFor();
 }
 
-/** Signs out in one tab, while another one shows what `url` names. */
+/** Signs out in one tab, while another one shows the page of `url`. */
 async function signOutInAllTabs(page: Page, url: string): Promise<void> {
   const other = await page.context().newPage();
   await other.goto(url);

@@ -21,7 +21,7 @@ after(async () => {
   await server?.close();
 });
 
-/** An instance with an official number, which the sandbox makes. */
+/** An instance with an official number, which the sandbox provides. */
 async function connectOfficial(): Promise<string> {
   const { client } = company;
   const number = (await server.sandbox('/cloud/numbers', { phone: '5511988880009' })) as Record<

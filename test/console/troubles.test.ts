@@ -1,4 +1,4 @@
-/** The service restarts, ends the session, or a proxy in front of it answers 503 and 429, while a page is open. */
+/** The service restarts or ends the session, or a proxy in front of it answers 503 and 429, while a page is open. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -32,7 +32,7 @@ after(async () => {
   await server?.close();
 });
 
-/** Somebody at the form to send, and the keys of what it sent. */
+/** A user at the form to send, and the keys of their requests. */
 async function beginToWrite(text: string, password = PASSWORD): Promise<{ page: Page; keys: string[] }> {
   const { page, context } = await browser.visit();
   const keys: string[] = [];
@@ -69,7 +69,7 @@ describe('an open page', () => {
     await page.getByText(UNREACHABLE).waitFor();
     await send(page);
     await page.getByText('the message cannot be sent twice').waitFor();
-    // A page whose code was not needed before.
+    // A page whose code was not loaded before.
     await list.getByRole('link', { name: 'Webhooks' }).click();
     await server.restart();
     await list.getByRole('heading', { name: 'Webhooks', level: 1 }).waitFor();

@@ -21,7 +21,7 @@ async function ask(method: string, path: string, body?: unknown, of = instance) 
 
 const jidOf = (phone: string) => `${phone}@s.whatsapp.net`;
 
-/** The phone of the instance saves numbers. */
+/** Saves numbers on the phone of the instance. */
 async function save(body: object, of = instance) {
   await pipeline.sandbox.post(`/phones/${of.phone}/contacts`, body);
   await settled(pipeline, of);

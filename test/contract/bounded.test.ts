@@ -7,11 +7,11 @@ import { parseJson } from '@posthorn/server/http/parse-json.ts';
 import type { z } from 'zod/v4';
 import { inputSchemas, type Step, walkSchema } from '../support/walk-schema.ts';
 
-/** What a body of a megabyte can hold: `0,` half a million times, and once more for good measure. */
+/** As many items as a body of a megabyte can hold: `0,` half a million times, doubled for safety. */
 const MANY = 1_000_000;
-/** More faults than this say that items were judged before they were counted. */
+/** More faults than this prove that items were judged before they were counted. */
 const FAULTS_MAX = 100;
-/** CPU time of this thread: it measures the code and not the neighbours. Judging the items took seconds. */
+/** CPU time of this thread, which does not depend on the load of the machine. Judging the items took seconds. */
 const LIMIT_MS = 250;
 
 const lists = inputSchemas().flatMap(({ name, schema, part }) => {
@@ -36,7 +36,7 @@ const records = [
   ['good names', Object.fromEntries(Array.from({ length: 100_000 }, (_, at) => [`x-${at}`, 'v']))],
 ] as const;
 
-/** The value, wrapped so that it stands where the path says. */
+/** The value, wrapped so that it is at this path. */
 function placed(path: readonly Step[], value: unknown): unknown {
   return path.reduceRight<unknown>((inner, step) => {
     if (step === '[]') return [inner];
@@ -64,7 +64,7 @@ function assertRefusedAtOnce(
   const first = cpuMs(judge);
   assert.ok(first.result.said, `${what} is refused`);
   assert.ok(first.result.faults < FAULTS_MAX, `${what}: ${first.result.faults} faults were written down`);
-  // Twice before it counts: the first time something else may have been done as well.
+  // Measured twice before it counts: the first time may include other work.
   const ms = first.ms < LIMIT_MS ? first.ms : cpuMs(judge).ms;
   assert.ok(ms < LIMIT_MS, `${what} takes ${Math.round(ms)} ms`);
 }
@@ -117,7 +117,7 @@ describe('every body and query', () => {
     test(`${name} stands a megabyte in any field of it`, () => {
       const seen = new Set<string>();
       walkSchema(schema, (field, path) => {
-        // What is optional and what it wraps stand in the same place.
+        // An optional schema and the schema that it wraps have the same path.
         if (
           seen.has(path.join()) ||
           path.length === 0 ||

@@ -96,8 +96,8 @@ describe('the catalogue and the code, both ways', () => {
 });
 
 /**
- * The codes that the code names outside of comments: anywhere in what answers requests, and in the contract where a
- * check or a missing id gives its own code.
+ * The codes that the code names outside of comments: anywhere in the code that answers requests, and in the contract
+ * where a check or a missing id has its own code.
  */
 function codesInSource(): Set<string> {
   const root = path.join(import.meta.dirname, '../..');

@@ -95,7 +95,7 @@ describe('the largest id that is accepted is the largest of its column', () => {
     });
 });
 
-/** Every integer of a query or a body that is named as an id, or that a page goes on from. */
+/** Every integer of a query or a body that is named as an id, or as the start of the next page. */
 function integerIds(): Map<string, z.ZodType> {
   const found = new Map<string, z.ZodType>();
   for (const { name, part, schema } of inputSchemas()) {
@@ -103,7 +103,7 @@ function integerIds(): Map<string, z.ZodType> {
     walkSchema(schema, (field, path) => {
       const step = path.findLast((each) => each !== '[]') ?? '';
       const key = `${name} ${path.join('.')}`;
-      // The first look at a field sees all of its checks.
+      // The outermost schema of a field has all of its checks.
       if (/(^|_)ids?$|^before$/.test(step) && !found.has(key) && takesIntegers(field)) found.set(key, field);
     });
   }

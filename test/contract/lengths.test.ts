@@ -8,7 +8,7 @@ const x = (length: number) => 'x'.repeat(length);
 const ofItems = (item: (at: number) => unknown) => (length: number) =>
   Array.from({ length }, (_, at) => item(at));
 
-/** Route, field, what it holds at most, and how a value of a given length is made. */
+/** Route, field, its maximum length, and a function that makes a value of a given length. */
 const LIMITS: [string, string, number, (length: number) => unknown][] = [
   ['messages.sendText', 'text', 65_536, x],
   ['messages.edit', 'content', 65_536, x],
@@ -45,7 +45,7 @@ const LIMITS: [string, string, number, (length: number) => unknown][] = [
 
 const schemas = inputSchemas();
 
-/** The field alone, in a body that passes otherwise. */
+/** Only the field, in a body that is valid otherwise. */
 function bodyWith(route: string, field: string, value: unknown): Record<string, unknown> {
   const { media_id, media_url, ...rest } = validBodies[route]!;
   const source = media_id === undefined ? { media_url } : { media_id };

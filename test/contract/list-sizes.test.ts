@@ -1,4 +1,4 @@
-/** LIM-10: every list is bounded by bytes, whatever its rows carry. A new list falls into this table. */
+/** LIM-10: every list is bounded by bytes, whatever its rows contain. A new list needs an entry in this table. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { billingContract } from '@posthorn/contract/billing/index.ts';
@@ -14,7 +14,7 @@ import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.t
 import { seedWebhook } from '../webhooks/support.ts';
 
 const MB = 1024 * 1024;
-/** A megabyte of what rows carry, and what stands around it, quotes of JSON inside JSON included. */
+/** A megabyte of row contents, and the JSON around it, quotes of JSON inside JSON included. */
 const ANSWER_MAX_BYTES = 3 * MB;
 const TEXT = 'a "text" of many, many characters: çé€ '.repeat(1_600).slice(0, 60_000);
 const CHAT = '5511999990000@s.whatsapp.net';
@@ -80,7 +80,7 @@ const SMALL: Record<string, string> = {
   'billing.openapi.document': 'the same for everybody',
 };
 
-/** The lists whose rows may be large: how each is asked for its largest page, and goes on. */
+/** The lists whose rows may be large: the request for the largest page of each, and for the page after it. */
 const LARGE: Record<string, (seeded: Seeded) => string> = {
   'messages.list': ({ instanceId }) => `/v1/instances/${instanceId}/messages?limit=200`,
   'scheduled.list': ({ instanceId }) => `/v1/instances/${instanceId}/messages/scheduled?limit=200`,
@@ -176,7 +176,7 @@ after(() => messaging.close());
 
 const routes = [...listRoutes(messagingContract), ...listRoutes(billingContract, 'billing.')];
 
-/** The routes whose answer is a list, or has one inside. */
+/** The routes whose answer is a list, or contains one. */
 function routesWithLists(): string[] {
   return routes
     .filter(({ route }) =>

@@ -36,7 +36,7 @@ describe('the committed OpenAPI document', () => {
     it(`documents the statuses, codes and credentials of ${name}`, () => {
       const operation = document.paths[route.path.replace(/:(\w+)/g, '{$1}')]?.[route.method.toLowerCase()];
       assert.ok(operation);
-      // A range beyond the end is no error of the catalogue: it is answered without a body.
+      // A range beyond the end is no error of the catalogue: its answer has no body.
       const statuses = { ...route.responses, ...(metaOf(route).ranges ? { 416: null } : {}) };
       assert.deepEqual(Object.keys(operation.responses), Object.keys(statuses));
       assert.equal(operation.security.length > 0, metaOf(route).auth !== 'none');

@@ -1,8 +1,8 @@
-/** Routes that belong together, as they are promised: `METHOD /path`, with `{}` for a parameter. */
+/** Routes of one area, as promised: `METHOD /path`, with `{}` for a parameter. */
 export interface Area {
   service: 'messaging' | 'billing';
   routes: readonly string[];
-  /** Why none of them is in the contract yet. The line goes with the commit that builds them. */
+  /** Why none of them is in the contract yet. The commit that builds them removes the line. */
   planned?: string;
 }
 

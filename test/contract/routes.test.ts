@@ -139,7 +139,7 @@ describe('the messaging contract', () => {
       assert.ok(metaOf(route).summary.length > 0);
     });
 
-    // A provider is one of two names, not an id: its own code says that there is no such one.
+    // A provider is one of two names, not an id: an unknown one has its own code.
     if (route.path.replace(':provider', '').includes(':')) {
       it(`${name} says what an unknown id answers`, () => {
         const { notFound } = metaOf(route);

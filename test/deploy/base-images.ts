@@ -20,16 +20,16 @@ const run = promisify(execFile);
 /** The Debian of the Dockerfile's own bases. */
 const SUITE = 'trixie';
 const MIRROR = 'http://deb.debian.org/debian';
-/** Outside of the checkout: other tests copy that, and links of an image lead anywhere. */
+/** Outside of the checkout: other tests copy the checkout, and links inside an image may lead anywhere. */
 const STORAGE = path.join(process.env.XDG_CACHE_HOME ?? path.join(homedir(), '.cache'), 'posthorn-images');
 const MAX_OUTPUT_BYTES = 32 * 1024 * 1024;
 
 const PATH = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** What the slim images of Debian leave out too. */
+/** Folders that the slim images of Debian leave out too. */
 const LEFT_OUT = ['usr/share/doc', 'usr/share/man', 'usr/share/locale', 'usr/share/info', 'var/cache/apt'];
 
-/** Runs buildah on a storage of the tests' own, without any service; gives what it wrote to stdout. */
+/** Runs buildah on a storage for tests, without any service; returns its stdout. */
 export async function buildah(...args: string[]): Promise<string> {
   const storage = ['--root', `${STORAGE}/root`, '--runroot', `${STORAGE}/run`, '--storage-driver', 'vfs'];
   const { stdout } = await run('buildah', [...storage, ...args], { maxBuffer: MAX_OUTPUT_BYTES });
@@ -37,14 +37,15 @@ export async function buildah(...args: string[]): Promise<string> {
 }
 
 export interface BaseImages {
-  /** Stands for `debian:trixie-slim`. */
+  /** Replaces `debian:trixie-slim`. */
   base: string;
-  /** Stands for `node:24-trixie-slim`: the same with Node.js and npm. */
+  /** Replaces `node:24-trixie-slim`: the same with Node.js and npm. */
   buildBase: string;
 }
 
 /**
- * No registry of images is asked: the bases are made from Debian's packages and kept for the next run. Needs root.
+ * Makes the base images from Debian's packages, without a registry of images, and keeps them for the next run. Needs
+ * root.
  */
 export async function ensureBaseImages(): Promise<BaseImages> {
   if (process.getuid?.() !== 0)
@@ -52,7 +53,7 @@ export async function ensureBaseImages(): Promise<BaseImages> {
   await ensureProgram('buildah');
   await ensureProgram('debootstrap');
   mkdirSync(STORAGE, { recursive: true });
-  // What a run that was interrupted has left.
+  // Leftovers of an interrupted run.
   await buildah('rm', '--all');
   await buildah('rmi', '--prune', '--force');
   const images = { base: `localhost/base:${SUITE}`, buildBase: `localhost/build-base:${SUITE}` };
@@ -62,7 +63,7 @@ export async function ensureBaseImages(): Promise<BaseImages> {
   return images;
 }
 
-/** Makes an image of what `fill` puts into the folder of `from`. */
+/** Makes an image from `from` and the files that `fill` adds to it. */
 async function makeImage(
   name: string,
   fill: (dir: string) => Promise<void>,
@@ -90,7 +91,7 @@ async function makeDebian(dir: string): Promise<void> {
   }
 }
 
-/** Our own Node.js with this machine's npm, which is told how the registry is reached from here. */
+/** Our own Node.js with this machine's npm, configured with the way to the registry. */
 async function addNode(dir: string): Promise<void> {
   const npm = realpathSync(
     path.join(execFileSync('npm', ['root', '--global'], { encoding: 'utf8' }).trim(), 'npm'),

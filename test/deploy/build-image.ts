@@ -8,7 +8,7 @@ import type { BuiltImage } from './container.ts';
 /** The user of the Dockerfile. */
 export const IMAGE_USER = 10_001;
 
-/** Stands in the checkout that the image is built of, wherever people leave secrets. */
+/** Is planted in the copied checkout, in the usual places of secrets. */
 export const PLANTED = 'planted-secret-that-no-image-may-have';
 const PLANTED_IN = [
   '.env',
@@ -26,7 +26,7 @@ export interface TestImage extends BuiltImage {
   remove(): Promise<void>;
 }
 
-/** Builds deploy/Dockerfile as it stands, of a copy of this checkout. Needs root, and the registry of npm. */
+/** Builds deploy/Dockerfile unchanged, from a copy of this checkout. Needs root, and the registry of npm. */
 export async function buildImage(): Promise<TestImage> {
   const { base, buildBase } = await ensureBaseImages();
   const work = mkdtempSync(path.join(tmpdir(), 'posthorn-image-'));

@@ -14,7 +14,7 @@ import { startOwnDatabase } from './own-database.ts';
 const run = promisify(execFile);
 const IN_POSTGRES = /^docker compose --file deploy\/compose\.yaml exec -T postgres /;
 
-/** The commands of docs/deploying.md that run in the container of PostgreSQL, as they stand there. */
+/** The literal commands of docs/deploying.md that run in the container of PostgreSQL. */
 function documentedCommands(): { backup: string; restore: string } {
   const text = readFileSync(path.join(projectRoot, 'docs/deploying.md'), 'utf8').replaceAll(/\\\n\s*/g, '');
   const commands = text.split('\n').filter((line) => IN_POSTGRES.test(line));
@@ -54,6 +54,6 @@ test('a dump of the database of compose.yaml is restored into an empty one as th
     `SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname IN ('public', 'billing')`,
   );
   assert.deepEqual(owners.rows, [{ tableowner: 'posthorn' }]);
-  // Billing works as its own role there.
+  // Billing's own role works there.
   await restored.query('SET ROLE posthorn_billing');
 });

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { waitFor } from '@posthorn/test/support/process.ts';
 import { reap } from '@posthorn/test/support/reaper.ts';
 
-/** An image's own settings, as the Dockerfile gives them. */
+/** An image's settings, as in the Dockerfile. */
 export interface ImageConfig {
   User: string;
   Env: string[];
@@ -24,13 +24,13 @@ export interface Container {
   output(): string;
   /** Resolves with its exit code when it ends by itself. */
   ended: Promise<number | null>;
-  /** SIGTERM, as `docker stop` sends it: gives the exit code, and how long the end took. */
+  /** Sends SIGTERM, as `docker stop` does: returns the exit code, and how long the end took. */
   stop(): Promise<{ code: number | null; tookMs: number }>;
 }
 
 /**
- * What a container is, made with the kernel's own means: the image's files mounted read-only, a /tmp in memory, a volume
- * at /data, a process tree of its own whose first process the entry point is, the image's user and environment. It has
+ * A container made with the kernel's own means: the image's files mounted read-only, a /tmp in memory, a volume at
+ * /data, a process tree of its own whose first process is the entry point, the image's user and environment. It shares
  * this machine's network.
  */
 const START = `
@@ -93,7 +93,7 @@ export function runContainer(
   };
 }
 
-/** Runs a command of the image to its end, which has to be a success; gives its output. */
+/** Runs a command of the image to its end and returns its output. Throws when it fails. */
 export async function runToEnd(...args: Parameters<typeof runContainer>): Promise<string> {
   const container = runContainer(...args);
   const code = await container.ended;
@@ -101,7 +101,7 @@ export async function runToEnd(...args: Parameters<typeof runContainer>): Promis
   return container.output();
 }
 
-/** Waits until the URL answers 200. Throws the container's output when it ends before. */
+/** Waits until the URL answers 200. Throws with the container's output when it ends before. */
 export async function untilReady(container: Container, url: string): Promise<void> {
   let isOver = false;
   void container.ended.then(() => {

@@ -2,14 +2,14 @@ import { interpolate, readCompose, readDeployed, readEnvFile, readKubernetes, re
 
 /** The environment that a file of deploy/ gives to one role. */
 export interface RoleEnvironment {
-  /** Where it stands, e.g. `compose.yaml: worker-1`. */
+  /** The place of the environment, e.g. `compose.yaml: worker-1`. */
   where: string;
   /** The role, as `posthorn <role>` names it. */
   role: string;
   env: Record<string, string>;
 }
 
-/** A value for whatever an operator has to fill in. */
+/** Values for the settings that an operator has to fill in. */
 const FILLED: Readonly<Record<string, string>> = {
   API_HOST: 'api.example.com',
   BILLING_HOST: 'billing.example.com',
@@ -24,7 +24,7 @@ const FILLED: Readonly<Record<string, string>> = {
   BILLING_SIMULATED: 'true',
 };
 
-/** What is empty in an example, filled in; whatever else it is, 64 hex digits are a fine secret. */
+/** An example with its empty values filled in; any other secret gets 64 hex digits. */
 export function fillIn(example: Readonly<Record<string, string>>): Record<string, string> {
   const filled = Object.entries(example).map(([name, value]) => [
     name,
@@ -33,7 +33,7 @@ export function fillIn(example: Readonly<Record<string, string>>): Record<string
   return Object.fromEntries(filled);
 }
 
-/** Those of all roles in all files. */
+/** The environments of all roles in all files. */
 export function roleEnvironments(): RoleEnvironment[] {
   const image = imageEnvironment();
   return [

@@ -11,7 +11,7 @@ export function readAlerts(): Alert[] {
   return parse(readDeployed('prometheus/alerts.yaml')).groups.flatMap((group: Document) => group.rules);
 }
 
-/** What each panel of the dashboard asks, with Grafana's own variables filled in. */
+/** The queries of each panel of the dashboard, with Grafana's own variables filled in. */
 export function readPanelQueries(): { title: string; expr: string }[] {
   const { panels } = JSON.parse(readDeployed('grafana/posthorn.json'));
   return panels.flatMap(({ title, targets = [] }: Document) =>
@@ -21,7 +21,7 @@ export function readPanelQueries(): { title: string; expr: string }[] {
 
 const NAME = /\b(?:posthorn|http_request|event_stream|nodejs|process)_[a-z0-9_]+/g;
 
-/** The names of all figures that the alerts and the dashboard ask for; a histogram goes by its own. */
+/** The names of all metrics that the alerts and the dashboard query; a histogram has its base name. */
 export function figuresAskedFor(): string[] {
   const asked = [...readAlerts(), ...readPanelQueries()].flatMap(({ expr }) => expr.match(NAME) ?? []);
   return [...new Set(asked.map((name) => name.replace(/_seconds_(bucket|count|sum)$/, '_seconds')))].sort();

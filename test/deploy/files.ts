@@ -10,16 +10,16 @@ export type Document = any;
 
 export const readDeployed = (file: string) => readFileSync(path.join(deployDir, file), 'utf8');
 
-/** Of `NAME=value` lines; comments and empty lines are left out. */
+/** Reads `NAME=value` lines; comments and empty lines are left out. */
 export function readEnvFile(file: string): Record<string, string> {
   const lines = readDeployed(file).matchAll(/^([A-Z_]+)=(.*)$/gm);
   return Object.fromEntries([...lines].map(([, name = '', value = '']) => [name, value]));
 }
 
-/** The compose file with its variables as they are written. */
+/** The compose file, its variables not replaced. */
 export const readCompose = (file: string): Document => parse(readDeployed(file), { merge: true });
 
-/** Every resource of deploy/kubernetes, the kustomization aside. */
+/** Every resource of deploy/kubernetes except the kustomization. */
 export function readKubernetes(): Document[] {
   return kubernetesFiles().flatMap((file) =>
     parseAllDocuments(readDeployed(`kubernetes/${file}`)).map((document) => document.toJS()),
@@ -34,7 +34,7 @@ export function kubernetesFiles(): string[] {
 
 export interface Unit {
   file: string;
-  /** The values of each option, in their order. */
+  /** The values of each option, in order. */
   options: Record<string, string[]>;
 }
 

@@ -69,7 +69,7 @@ describe('the image of deploy/Dockerfile', () => {
   });
 });
 
-/** What a user does at an installation: an account, a connected instance, a text, and its events. */
+/** The actions of a user at an installation: an account, a connected instance, a text, and its events. */
 async function openAccount(url: string) {
   let key: string | undefined;
   let instanceId = '';
@@ -162,7 +162,7 @@ describe('the roles of the image, on a read-only file system', () => {
     for (const [role, container] of roles) {
       const path = role === 'sandbox' ? '/health' : '/ready';
       await untilReady(container, `${urlOf(role)}${path}`);
-      // A container has one role: the others' ports are nobody's there.
+      // A container has one role: nobody listens on the ports of the others there.
       await runToEnd(image, ['healthy', path], { env: { PORT: String(ports[role]) } });
     }
     assert.doesNotMatch(roles.get('billing')!.output(), /role cannot be used/);
@@ -210,7 +210,7 @@ describe('one container with everything in it, on one volume', () => {
     await account.untilTold(messageId, ['message.read']);
     assert.equal((await one.stop()).code, 0, one.output());
 
-    // As the manual says it.
+    // As the manual describes it.
     const backup = `${first}.tar`;
     execFileSync('tar', ['-C', first, '-cf', backup, '.']);
     execFileSync('tar', ['-C', second, '-xpf', backup]);

@@ -71,7 +71,7 @@ describe('deploy/kubernetes', () => {
     for (const { metadata, spec } of deployments) {
       assert.equal(named('PodDisruptionBudget', metadata.name).spec.maxUnavailable, 1);
       const scaled = named('HorizontalPodAutoscaler', metadata.name);
-      // A number in both would take back, at each apply, what the autoscaler decided.
+      // A number in both places would undo the autoscaler's decision at each apply.
       assert.equal(spec.replicas === undefined, scaled !== undefined, metadata.name);
       assert.ok((scaled?.spec.minReplicas ?? spec.replicas) >= 2, metadata.name);
     }

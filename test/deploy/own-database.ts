@@ -7,14 +7,14 @@ import { ensurePostgresTools } from '@posthorn/test/support/postgres-tools.ts';
 import { projectRoot } from '@posthorn/test/support/process.ts';
 
 export interface OwnDatabase {
-  /** Of the user `posthorn`, who is no superuser. */
+  /** For the user `posthorn`, who is no superuser. */
   url: string;
   server: PostgresServer;
-  /** For programs that ask as the superuser, as those in the container of compose.yaml do. */
+  /** For programs that connect as the superuser, as those in the container of compose.yaml do. */
   superuserEnv: Record<string, string>;
 }
 
-/** A PostgreSQL of its own with what compose.yaml has its image of PostgreSQL run at the first start. */
+/** A PostgreSQL of its own that has run the scripts of compose.yaml for the first start of its image. */
 export async function startOwnDatabase(): Promise<OwnDatabase> {
   const tools = ensurePostgresTools();
   const server = await startPostgres({ binaries: tools });

@@ -11,7 +11,7 @@ import { freePort, waitFor } from '@posthorn/test/support/process.ts';
 import { reap } from '@posthorn/test/support/reaper.ts';
 import { readDeployed } from './files.ts';
 
-/** Stands where messaging stands: it says who it is, whether it is ready, and what the proxy told it. */
+/** Stands in for messaging: it answers with its name, whether it is ready, and the headers of the proxy. */
 interface Upstream {
   port: number;
   server: Server;
@@ -92,7 +92,7 @@ describe('the Caddyfile of compose.yaml', () => {
     const since = performance.now();
     await waitFor(async () => (await askedPorts(20)).join() === String(second.port));
     const tookMs = performance.now() - since;
-    // Messaging serves for 5 s more in production.
+    // In production messaging serves for 5 s more.
     console.log(`the proxy left it out after ${Math.round(tookMs)} ms`);
     first.server.close();
     first.server.closeAllConnections();

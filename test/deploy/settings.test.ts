@@ -8,7 +8,7 @@ import { interpolate, readCompose, readDeployed, readEnvFile, variablesOf } from
 const known = new Set(Object.keys(configSchema.shape));
 const environments = roleEnvironments();
 
-/** What only whoever runs an installation may know. */
+/** Settings that only the operator of an installation may know. */
 const SECRET = /SECRET|PASSWORD|TOKEN|_KEY$|^(DATABASE|AMQP|SMTP)_URL$/;
 
 describe('the settings that deploy/ names', () => {
@@ -75,7 +75,7 @@ describe('a secret', () => {
 describe('.env.example', () => {
   it('lists every variable of compose.yaml, and no other', () => {
     const used = new Set(variablesOf(readDeployed('compose.yaml')).map(({ name }) => name));
-    // Read by compose itself.
+    // compose itself reads these.
     for (const name of ['COMPOSE_PROJECT_NAME', 'COMPOSE_PROFILES']) used.add(name);
     assert.deepEqual(Object.keys(readEnvFile('.env.example')).sort(), [...used].sort());
   });

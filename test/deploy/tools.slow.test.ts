@@ -10,9 +10,9 @@ import { parse, parseAllDocuments } from 'yaml';
 import { fillIn } from './environments.ts';
 import { type Document, deployDir, readEnvFile, readKubernetes } from './files.ts';
 
-/** What the operators' own tools say about the files that they are given. */
+/** Checks the deployment files with the operators' own tools. */
 
-/** The least exposure that systemd finds is 0, the most 10. */
+/** systemd rates exposure from 0, the least, to 10. */
 const EXPOSURE_MAX = 2;
 
 const work = mkdtempSync(path.join(tmpdir(), 'posthorn-deploy-'));
@@ -106,7 +106,7 @@ describe('kubectl', () => {
     const own = path.join(work, 'own');
     mkdirSync(own);
     cpSync(path.join(deployDir, 'kubernetes'), path.join(work, 'kubernetes'), { recursive: true });
-    // `bases` is what every version of kustomize knows.
+    // Every version of kustomize knows `bases`.
     const lines = [
       'namespace: shop',
       'bases: [../kubernetes]',
@@ -128,7 +128,7 @@ describe('systemd', () => {
   before(async () => {
     await ensureProgram('systemd-analyze', 'systemd');
     mkdirSync(dir);
-    // It looks for the programs: they are in this checkout, as they are in /opt/posthorn where it is installed.
+    // It checks that the programs exist: in this checkout they are where an installation has them in /opt/posthorn.
     for (const file of globSync('*.{service,target}', { cwd: path.join(deployDir, 'systemd') })) {
       const text = readFileSync(path.join(deployDir, 'systemd', file), 'utf8');
       writeFileSync(path.join(dir, file), text.replaceAll('/opt/posthorn', projectRoot));

@@ -1,23 +1,23 @@
-/** A fenced block of a guide, and what the comment above it says of how it is run. */
+/** A fenced block of a guide, with the instructions of the comment above it. */
 export interface Block {
   language: 'sh' | 'js' | 'ts';
   code: string;
   /** The number of the block's first line. */
   line: number;
-  /** A program that is saved under this name, for a later block to run. */
+  /** The file name under which this program is saved, for a later block to run. */
   file: string | null;
-  /** It goes on running; the next block begins when its output matches. */
+  /** It keeps running; the next block begins when its output matches. */
   until: RegExp | null;
-  /** It begins when what was printed before matches. */
+  /** It begins when the earlier output matches. */
   after: RegExp | null;
-  /** Why it is not run. */
+  /** The reason why it is not run. */
   notRun: string | null;
 }
 
 const FENCE = /^```(\w*)\n([\s\S]*?)^```$/gm;
 const COMMENT = /<!-- (file|goes on until|once shown|not run): (.+) -->\n$/;
 
-/** The blocks of commands and programs in a guide, in their order. Other languages are only shown. */
+/** The blocks of commands and programs in a guide, in order. Blocks in other languages are only shown. */
 export function blocksOf(markdown: string): Block[] {
   return [...markdown.matchAll(FENCE)].flatMap(({ 1: language = '', 2: code = '', index }) => {
     if (language !== 'sh' && language !== 'js' && language !== 'ts') return [];

@@ -10,7 +10,7 @@ import { createReader, type Reader } from './run-guide.ts';
 const GUIDES = 'docs/guides';
 const readGuide = (name: string) => readFileSync(path.join(projectRoot, GUIDES, name), 'utf8');
 
-/** What following a guide prints, beside that no command of it fails. */
+/** The output that each guide must produce; besides, none of its commands may fail. */
 const SHOWN: Readonly<Record<string, readonly RegExp[]>> = {
   'README.md': [/state +CONNECTED/],
   'send.md': [
@@ -36,7 +36,10 @@ const SHOWN: Readonly<Record<string, readonly RegExp[]>> = {
   'go-to-production.md': [/^[0-9a-f]{64}$/m],
 };
 
-/** Blocks that are not run, by guide: each says why in the comment above it. A new one has to be counted here. */
+/**
+ * The number of blocks that are not run, by guide: the comment above each block says why. A new one has to be counted
+ * here.
+ */
 const NOT_RUN: Readonly<Record<string, number>> = {
   'README.md': 2,
   'connect-a-phone.md': 1,

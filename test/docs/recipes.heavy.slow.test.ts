@@ -24,7 +24,7 @@ interface Recipe {
   tests: readonly TestRun[];
 }
 
-/** In the order of the text: "Add a setting" reads what "Add a job" made. */
+/** In the order of the text: "Add a setting" uses the job of "Add a job". */
 const RECIPES: readonly Recipe[] = [
   { title: 'Add an endpoint', room: 'accounts', edits: endpointEdits, tests: endpointTests },
   { title: 'Add a send type', room: 'messages', edits: sendTypeEdits, tests: sendTypeTests },
@@ -42,9 +42,9 @@ const RECIPES: readonly Recipe[] = [
 ];
 
 /**
- * Whoever follows CONTRIBUTING.md touches the files that it names and no others, and ends with types
- * and tests that pass. All recipes share one copy of the checkout, because a type check takes long; it runs
- * alone, because it takes a core and a gigabyte.
+ * A person who follows CONTRIBUTING.md touches the files that it names and no others, and ends with types and tests
+ * that pass. All recipes share one copy of the checkout, because a type check takes long; the test runs alone, because
+ * it takes a core and a gigabyte.
  */
 describe('the recipes of CONTRIBUTING.md', () => {
   let copy: FreshCopy;
@@ -84,10 +84,10 @@ describe('the recipes of CONTRIBUTING.md', () => {
   }
 });
 
-/** Per command: each takes a quarter of a minute, and a send that no phone shows would wait for ever. */
+/** Each command takes a quarter of a minute, and a send that no phone shows would wait for ever. */
 const COMMAND_TIMEOUT_MS = 4 * 60_000;
 
-/** With our environment, so that the tests there use the servers that run already. */
+/** With our environment, so that the tests there use the servers that already run. */
 async function run(
   copy: FreshCopy,
   args: readonly string[],
@@ -107,7 +107,7 @@ async function run(
   return { status, output: `${stdout}${stderr}` };
 }
 
-/** The copy's packages are hard links: what the type check writes there must not reach the checkout's. */
+/** The copy's packages are hard links: the files that the type check writes must not reach the checkout's. */
 function keepBuildInfoApart(dir: string): void {
   const cache = path.join(dir, 'node_modules', '.cache');
   if (!existsSync(cache)) return;

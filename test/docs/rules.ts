@@ -2,13 +2,13 @@ import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { projectRoot } from '../support/process.ts';
 
-/** One rule of docs/reference, as its heading and its last line say it. */
+/** One rule of docs/reference, from its heading to its last line. */
 export interface Rule {
   id: string;
   title: string;
   /** From the project's root. */
   file: string;
-  /** What stands between the heading and the line `held by:`. */
+  /** The text between the heading and the line `held by:`. */
   text: string;
   /** The test files that hold it; empty for `nothing yet`, null when the line is missing or unreadable. */
   heldBy: string[] | null;
@@ -25,19 +25,19 @@ const REFERENCE = 'docs/reference';
 const FOLDERS =
   '{.ci,bench,cli,contract,core,docs,examples,network,openapi,release,sdk,server,standalone,test,worker}';
 const SOURCES = [`${FOLDERS}/**/*.{ts,tsx,js,mjs,md,json}`, '*.{md,json}'];
-/** Text about citations would be found as one. */
+/** These files write about citations, so their text would be found as one. */
 const OURSELVES = /^(test\/docs\/|docs\/reference\/README\.md$|package-lock\.json$)/;
 
 export function readText(file: string): string {
   return readFileSync(path.join(projectRoot, file), 'utf8');
 }
 
-/** The prefixes that the index of docs/reference names. */
+/** The prefixes in the index of docs/reference. */
 export function knownPrefixes(): string[] {
   return [...readText(`${REFERENCE}/README.md`).matchAll(/`([A-Z]{3})-n`/g)].map((match) => match[1]!);
 }
 
-/** Every rule, in the order of files and headings. Headings that are no rule are listed with their words as id. */
+/** Every rule, in the order of files and headings. A heading that is no rule is listed with its text as id. */
 export function readRules(): Rule[] {
   const files = globSync(`${REFERENCE}/*.md`, { cwd: projectRoot }).sort();
   return files.filter((file) => !file.endsWith('README.md')).flatMap((file) => rulesOf(file, readText(file)));
@@ -69,7 +69,9 @@ function heldBy(line: string): string[] | null {
   return files.every((file) => file !== undefined) ? files : null;
 }
 
-/** Where a pattern occurs in code, contract and documents. The pattern needs the flag g; it may span lines. */
+/**
+ * The places where a pattern occurs in code, contract and documents. The pattern needs the flag g; it may span lines.
+ */
 export function findInSources(pattern: RegExp): Found[] {
   return sourceFiles().flatMap((file) => {
     const text = readText(file);
@@ -93,14 +95,14 @@ function sourceFiles(): string[] {
   return listed;
 }
 
-/** The documents that people read: their links must lead somewhere. */
+/** The documents that people read: their links must work. */
 export function documents(): string[] {
   return ['*.md', 'docs/**/*.md', '{cli,examples,network,sdk}/*.md'].flatMap((pattern) =>
     globSync(pattern, { cwd: projectRoot }).sort(),
   );
 }
 
-/** The anchors that a document offers, as GitHub makes them of its headings. */
+/** The anchors of a document, as GitHub makes them from its headings. */
 export function anchorsOf(text: string): Set<string> {
   const headings = text.replace(/^```[\s\S]*?^```/gm, '').matchAll(/^#{1,6} (.*)$/gm);
   return new Set(

@@ -13,14 +13,14 @@ import type { Block } from './guide-blocks.ts';
 const BLOCK_TIMEOUT_MS = 90_000;
 
 export interface Reader {
-  /** Follows blocks in their order and gives all that they printed. Throws at the first one that fails. */
+  /** Follows blocks in order and returns their output. Throws at the first one that fails. */
   follow(name: string, blocks: readonly Block[]): Promise<string>;
   leave(): void;
 }
 
 /**
- * Somebody who follows guides in one terminal and one folder: what a block exports, the next ones have. The SDK is
- * installed there, and msgctl is on the PATH. `ports` replaces what guides call a port by one that is free.
+ * A reader who follows guides in one terminal and one folder: later blocks have the variables that a block exports. The
+ * SDK is installed there, and msgctl is on the PATH. `ports` replaces the port of a guide by a free one.
  */
 export function createReader(system: Standalone, ports: Readonly<Record<string, string>>): Reader {
   const home = mkdtempSync(path.join(tmpdir(), 'posthorn-guides-'));
@@ -55,13 +55,14 @@ export function createReader(system: Standalone, ports: Readonly<Record<string, 
     const program = path.join(folder, `block-${block.line}.${block.language === 'ts' ? 'ts' : 'mjs'}`);
     if (block.language !== 'sh') writeFileSync(program, code);
     const command = block.language === 'sh' ? code : `node ${program}`;
-    // Moved there whole: a block that goes on may end while the next one reads it, or be killed while it writes.
+    // Moved there as a whole: a block that keeps running may end while the next one reads the file, or be killed while
+    // it writes.
     const keep = `export -p > '${exported}'.$$\nmv '${exported}'.$$ '${exported}'`;
     const script = `. '${exported}'\nset -e\n${command}\n${keep}`;
     const child = spawn('/bin/sh', ['-c', script], {
       cwd: folder,
       env,
-      // A group of its own: what the shell started ends with it.
+      // A group of its own, so that the processes that the shell started end with it.
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     });

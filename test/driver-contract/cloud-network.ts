@@ -82,7 +82,7 @@ function contractPhone(
     wasRead: async (_chat, id) => graph.world.messages.get(id)?.isRead === true,
     fault: async (kind) => fault(graph, officialOf(phone), kind),
   };
-  /** Whoever has an official number writes on its phone; others write to one. */
+  /** A phone with an official number writes from it; others write to an official number. */
   function saying(to: ContractPhone, type: string, part: unknown): string {
     const own = officialOf(phone);
     return own ? graph.echo(own, to.number, type, part) : graph.write(number, officialOf(to), type, part);

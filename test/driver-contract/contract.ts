@@ -33,9 +33,9 @@ const SHOP: ContractShop = {
 };
 
 /**
- * Runs the contract of the port, which every driver keeps, on the network that `start` starts. `lacks` are the abilities
- * that the driver declares lacking, as far as the contract asks for them: it then does not. `isPosted`: the network keeps no
- * line and pairs with nobody, see `ContractNetwork.connectTo`.
+ * Runs the contract of the port, which every driver keeps, on the network that `start` starts. `lacks` are the
+ * abilities that the driver declares lacking; the contract skips them. `isPosted`: the network keeps no line and pairs
+ * with nobody, see `ContractNetwork.connectTo`.
  */
 export function testDriver(
   name: string,
@@ -259,7 +259,7 @@ export function testDriver(
         const { act } = recorded.session;
         const picture = Buffer.concat([Buffer.of(0xff, 0xd8, 0xff), randomBytes(500)]);
         const wanted = { name: 'The shop', about: 'Open all day', picture: picture.toString('base64') };
-        // Right after the pairing the network may not be asked for it yet, and says so.
+        // Right after the pairing the network may refuse the question, and says so.
         await untilTrue(
           () => act('profile_update', wanted).then(() => true, isUnavailable),
           'the profile is changed',
@@ -316,7 +316,7 @@ export function testDriver(
           [collection?.id, collection?.name, collection?.products.map(({ id }) => id), others],
           ['c1', 'Best', ['p3'], []],
         );
-        // Whoever has nothing on the shelves shows nothing.
+        // A business without products shows none.
         const bare = { jid: friend.jid, limit: 2 };
         assert.deepEqual(await act('business_catalog', bare), { products: [], next_cursor: null });
         assert.deepEqual(await act('business_collections', bare), []);
@@ -453,7 +453,7 @@ export function testDriver(
         }
         const times = (await friend.shown(phone)).filter(({ id }) => id === message.networkId).length;
         assert.equal(times, fault === 'drop_after' || network.driver.dedupes ? 1 : 0);
-        // Without dropping repeats nothing else goes to that chat while an answer is missing.
+        // Without dropping repeats nothing else is sent to that chat while an answer is missing.
         const { dedupes, window, order } = network.driver;
         assert.ok(dedupes || window === 1 || order === 'chat');
         if (network.driver.outcome !== 'told' || fault === 'drop_before') return;
@@ -474,7 +474,7 @@ function isUnavailable(err: unknown): false {
   throw err;
 }
 
-/** Whoever releases a session waits for what it was asked. */
+/** The close of a session waits for the answers to its questions, which have to come within this time. */
 const SETTLED_MS = 5_000;
 
 async function settledInTime(asked: Promise<unknown>, what: string): Promise<void> {

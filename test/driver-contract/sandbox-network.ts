@@ -78,7 +78,7 @@ export async function startSandboxContract(): Promise<ContractNetwork & { url: s
   };
 }
 
-/** A shop in the words of the sandbox's control API. */
+/** A shop in the form of the sandbox's control API. */
 function shelvesOf({ category, hours, products, collection, ...rest }: ContractShop) {
   const { timezone, day, opens, closes } = hours;
   return {

@@ -79,7 +79,7 @@ function contractPhone(network: WhatsAppNetwork, handle: PhoneHandle): ContractP
   };
 }
 
-/** A shop as the network has it: hours in minutes, prices in thousandths. */
+/** A shop in the form of the network: hours in minutes, prices in thousandths. */
 function storefrontOf({ hours, products, collection, ...said }: ContractShop): Storefront {
   const minutes = (clock: string) => {
     const [hour = 0, minute = 0] = clock.split(':').map(Number);

@@ -1,4 +1,4 @@
-/** Readers that catch up cost the others nothing: companies take turns, pages and what is held back are bounded. */
+/** Readers that catch up do not delay others: companies take turns, and pages and held data are bounded. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { after, before, test } from 'node:test';
@@ -27,10 +27,10 @@ before(async () => {
 });
 after(() => parts.close());
 
-/** A company with so many texts in its log; their ids. */
+/** A company with `count` texts in its log, and their ids. */
 async function companyWithTexts(count: number): Promise<SeededCompany & { ids: string[] }> {
   const company = await seedCompany(parts.db);
-  // It does not compress well, as what people write does not.
+  // It compresses as badly as real messages do.
   const text = () =>
     Array.from({ length: TEXT_BYTES / 10 }, () => Math.random().toString(36).slice(2, 12).padEnd(10)).join(
       '',

@@ -24,7 +24,7 @@ export interface AccountServer extends Parts {
   config: Config;
   hotDb: Db;
   mailSender: MailSender;
-  /** Lets the worker send what is due, and returns every mail there is to `to`, oldest first. */
+  /** Lets the worker send the mails that are due, and returns every mail to `to`, oldest first. */
   mailsTo(to: string): Promise<ReadMail[]>;
   /** The newest mail to `to`. Throws when there is none. */
   lastMail(to: string): Promise<ReadMail>;
@@ -35,7 +35,7 @@ export async function startAccountServer(
   options: {
     mailer?: Mailer;
     validateResponses?: boolean;
-    /** Another's, who closes them: e.g. for both services on one database. */
+    /** Parts that another owner closes, e.g. for both services on one database. */
     parts?: Parts;
   } = {},
 ): Promise<AccountServer> {
@@ -66,7 +66,7 @@ export async function startAccountServer(
     metrics: createMetrics({ collectProcess: false }),
     validateResponses: options.validateResponses ?? true,
   }).catch(async (err) => {
-    // Or the test's process would wait for what is left open.
+    // Otherwise the test's process would wait for connections that are left open.
     await closeParts();
     throw err;
   });

@@ -7,13 +7,13 @@ export interface ApiAnswer {
   headers: Headers;
   /** `Set-Cookie` values by the cookie's name. */
   setCookies: Record<string, string>;
-  /** The body as it came. */
+  /** The text of the body. */
   text: string;
 }
 
 export interface ApiRequest {
   body?: unknown;
-  /** The body exactly as written here. */
+  /** The body, sent exactly as written here. */
   rawBody?: string;
   jwt?: string | undefined;
   key?: string | undefined;
@@ -24,7 +24,7 @@ export interface ApiRequest {
 
 export type Api = (method: string, path: string, request?: ApiRequest) => Promise<ApiAnswer>;
 
-/** One request over real HTTP; redirects are answers, not followed. */
+/** Makes one request over real HTTP; redirects are returned, not followed. */
 export function createApi(baseUrl: string): Api {
   return async (method, path, request = {}) => {
     const headers: Record<string, string> = { ...request.headers };

@@ -14,11 +14,11 @@ export interface GithubAccount {
 export interface GithubServer {
   url: string;
   apiUrl: string;
-  /** The person at the browser says yes: where GitHub sends them back to. */
+  /** The person at the browser agrees: returns the address to which GitHub sends them back. */
   authorize(url: string, account: GithubAccount): URL;
-  /** The person says no. */
+  /** The person refuses. */
   deny(url: string): URL;
-  /** What the API answers instead, e.g. 500. */
+  /** Makes the API answer this status, e.g. 500; null: as usual. */
   failWith(status: number | null): void;
   close(): Promise<void>;
 }
@@ -45,7 +45,7 @@ export async function startGithub(): Promise<GithubServer> {
     return answer(404, { message: 'Not Found' });
   });
 
-  /** GitHub answers its errors with 200, too. */
+  /** GitHub answers errors with 200 as well. */
   function exchange(form: URLSearchParams, request: IncomingMessage): Record<string, string> {
     const code = form.get('code') ?? '';
     const issued = codes.get(code);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Speaks billing's internal API (core/accounts/company/billing-client.ts), and breaks on demand. */
+/** Serves billing's internal API (core/accounts/company/billing-client.ts), and fails on demand. */
 export interface InternalBilling {
   url: string;
   secret: string;

@@ -35,7 +35,7 @@ export function readMail(parsed: ParsedMail): ReadMail {
   };
 }
 
-/** The six digits of a mail. */
+/** The six-digit code in a mail. */
 export function codeIn(mail: ReadMail): string {
   const code = /^\s+(\d{6})$/m.exec(mail.text)?.[1] ?? /\b(\d{6})\b/.exec(mail.text)?.[1];
   if (!code) throw new Error(`no code in "${mail.subject}"`);

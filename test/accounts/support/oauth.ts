@@ -21,7 +21,7 @@ export interface OAuthSetup {
   close(): Promise<void>;
 }
 
-/** The server with both providers enabled: a real OpenID provider process as google, and a GitHub. */
+/** The server with both providers enabled: a real OpenID provider process as google, and a simulated GitHub. */
 export async function startOAuth(
   options: { env?: Record<string, string>; claimsByUserinfo?: boolean } = {},
 ): Promise<OAuthSetup> {
@@ -54,9 +54,9 @@ export async function startOAuth(
 }
 
 export interface Begun {
-  /** Where the browser was sent. */
+  /** The address to which the browser was sent. */
   url: string;
-  /** What the browser keeps. */
+  /** The browser's cookies. */
   cookies: Record<string, string>;
 }
 
@@ -66,18 +66,18 @@ export async function begin(setup: OAuthSetup, provider: 'google' | 'github', qu
   return { url: answer.headers.get('location')!, cookies: cookiesOf(answer) };
 }
 
-/** Brings the browser back to us. */
+/** Sends the browser back to our callback. */
 export function comeBack(setup: OAuthSetup, to: URL, cookies: Record<string, string>): Promise<ApiAnswer> {
   return setup.server.api('GET', to.pathname + to.search, { cookies });
 }
 
-/** The whole way, as google. */
+/** A complete login by google. */
 export async function loginWithGoogle(setup: OAuthSetup, person: Person): Promise<ApiAnswer> {
   const begun = await begin(setup, 'google');
   return comeBack(setup, await setup.openid.authorize(begun.url, person), begun.cookies);
 }
 
-/** The whole way, as github. */
+/** A complete login by github. */
 export async function loginWithGithub(setup: OAuthSetup, account: GithubAccount): Promise<ApiAnswer> {
   const begun = await begin(setup, 'github');
   return comeBack(setup, setup.github.authorize(begun.url, account), begun.cookies);
@@ -99,7 +99,7 @@ export function githubAccount(change: Partial<GithubAccount> = {}): GithubAccoun
   };
 }
 
-/** Asserts where the browser is sent, and returns the rest of the query. */
+/** Asserts the address of a redirect, and returns the rest of the query. */
 export function sentTo(answer: ApiAnswer, path: string, query: Record<string, string>): URLSearchParams {
   assert.equal(answer.status, 302, answer.text);
   const url = new URL(answer.headers.get('location')!);

@@ -3,7 +3,7 @@ import { freePort, startProcess } from '../../support/process.ts';
 
 export interface OpenIdProvider {
   issuer: string;
-  /** Goes through login and consent like a person, and returns where the browser is sent back to. */
+  /** Goes through login and consent like a person, and returns the address to which the browser is sent back. */
   authorize(
     url: string,
     claims: { sub: string; email?: string; email_verified?: boolean; name?: string },
@@ -36,7 +36,7 @@ export async function startOpenIdProvider(
   };
 }
 
-/** A browser of few words: follows redirects, keeps cookies, fills in the forms. */
+/** A minimal browser: follows redirects, keeps cookies, fills in the forms. */
 async function walkThrough(start: string, login: string): Promise<URL> {
   const cookies = new Map<string, string>();
   let url = start;

@@ -11,7 +11,7 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
       token_endpoint_auth_method: 'client_secret_post',
     } as AdapterPayload & { client_id: string },
   ],
-  // Google puts the e-mail into the ID token; others only answer it to who asks for it.
+  // Google puts the e-mail into the ID token; other providers give it only to a request to userinfo.
   conformIdTokenClaims: process.env.CLAIMS_BY_USERINFO === 'true',
   claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
   pkce: { required: () => true },

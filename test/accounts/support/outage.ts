@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** Refuses new connections to the test's database and ends those there are, until `end`. */
+/** Refuses new connections to the test's database and ends the open ones, until `end`. */
 export async function startOutage(server: { url: string }): Promise<{ end(): Promise<void> }> {
   const url = new URL(server.url);
   const database = url.pathname.slice(1);

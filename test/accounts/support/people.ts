@@ -40,7 +40,7 @@ export async function logIn(server: AccountServer, email: string, password = PAS
   return answer;
 }
 
-/** A registered owner with a session, over the API. `verified` types the code of the mail. */
+/** A registered owner with a session, over the API. `verified` enters the code of the mail. */
 export async function newOwner(server: AccountServer, options: { verified?: boolean } = {}): Promise<Person> {
   const email = newEmail();
   const registered = await register(server, email);

@@ -29,7 +29,10 @@ const BY_FORMAT: Record<string, string> = {
   'date-time': new Date(Date.now() + 86_400_000).toISOString(),
 };
 
-/** Optional by their schema, and yet some of them is asked for: one media source, and what a text or a card says. */
+/**
+ * Fields that are optional by their schema, although one of them is required: one media source, and the content of a
+ * text or a card.
+ */
 const MEDIA_SOURCES = ['media_id', 'media_url'];
 const WANTED = ['text', 'contact_name', 'contact_phone'];
 const BY_NAME: Record<string, unknown> = {
@@ -39,11 +42,11 @@ const BY_NAME: Record<string, unknown> = {
   contact_phone: '+5511999990000',
   // Contains the url, as a link preview's text must.
   text: `see ${BY_FORMAT.uri}`,
-  // A scheduled send's own.
+  // The body of a scheduled send.
   body: { to: '+5511999990000', text: 'later' },
 };
 
-/** The plainest body that the schema of a route takes: its required fields. */
+/** The smallest body that the schema of a route accepts: its required fields. */
 export function sampleBody(route: AppRoute): unknown {
   const body = 'body' in route ? route.body : undefined;
   if (typeof body !== 'object' || body === null || !('safeParse' in body)) return undefined;

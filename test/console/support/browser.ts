@@ -8,13 +8,13 @@ import { findChromium } from '../../support/chromium.ts';
 export interface Visitor {
   context: BrowserContext;
   page: Page;
-  /** What a page threw, or the policy refused, or a foreign server was asked for. */
+  /** Errors that a page threw, violations of its policy, and requests to foreign servers. */
   faults: string[];
 }
 
 export interface TestBrowser {
   visit(size?: { width: number; height: number }, locale?: string): Promise<Visitor>;
-  /** What each open page shows, and the last answers that refused something: for a test that failed. */
+  /** The contents of each open page, and the last answers that refused something: for a test that failed. */
   report(): Promise<string>;
   close(): Promise<void>;
 }
@@ -25,10 +25,10 @@ const TEXT_SHOWN = 600;
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 390, height: 844 };
 
-/** Leads to this machine, as a name in a local network does: under plain http, browsers offer it less than localhost. */
+/** A name for this machine, as in a local network: under plain http, browsers offer it less than localhost. */
 export const LAN_HOST = 'lan.test';
 
-/** On a machine with other things to do. */
+/** For a busy machine. */
 const WAIT_MAX_MS = 45_000;
 
 export async function openBrowser(url: string, billingUrl: string): Promise<TestBrowser> {
@@ -81,7 +81,7 @@ export async function openBrowser(url: string, billingUrl: string): Promise<Test
   };
 }
 
-/** The library takes no bare name of a program. */
+/** The library does not accept the bare name of a program. */
 function pathOf(program: string): string {
   const folders = (process.env.PATH ?? '').split(path.delimiter);
   const found = folders.map((folder) => path.join(folder, program)).find(isExecutable);
@@ -97,12 +97,14 @@ function isExecutable(file: string): boolean {
   }
 }
 
-/** All that the colours of a page decide: the rest is the same in the dark. */
+/** The rules of axe that depend only on colours: the others find the same in the dark. */
 const OF_COLOURS = ['color-contrast', 'link-in-text-block'];
-/** Colours that still change are none that one reads; what turns for ever is not waited for. */
+/**
+ * Resolves when colours no longer change, because nobody reads changing ones; endless animations are not waited for.
+ */
 const SETTLED = `(async () => {
   const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
-  // The page hears of the scheme in one frame and draws it in the next.
+  // The page learns of the scheme in one frame and draws it in the next.
   await frame();
   await frame();
   const ending = document.getAnimations().filter(({ effect }) => effect?.getComputedTiming().endTime !== Infinity);
@@ -110,7 +112,7 @@ const SETTLED = `(async () => {
   await frame();
 })()`;
 
-/** What axe finds serious or critical on a page, in the light and in the dark. */
+/** The serious and critical findings of axe on a page, in the light and in the dark. */
 export async function findBarriers(page: Page): Promise<string[]> {
   const found: string[] = [];
   for (const colorScheme of ['dark', 'light'] as const) {
@@ -135,7 +137,7 @@ export async function measureOverflow(page: Page): Promise<number> {
   )) as number;
 }
 
-/** Tokens that scripts could read where they outlive the page, or that stand in its address. */
+/** Tokens in its address, or where scripts could read them and they outlive the page. */
 export async function findTokens(page: Page): Promise<string[]> {
   const kept = (await page.evaluate(
     'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href])',

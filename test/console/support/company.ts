@@ -13,17 +13,17 @@ import { waitFor } from '../../support/process.ts';
 import type { ConsoleServer } from './console-server.ts';
 import { PASSWORD } from './person.ts';
 
-/** A company with one connected instance, made over the API: what a test of a page begins with. */
+/** A company with one connected instance, made over the API: the start of a test of a page. */
 export interface Company {
   client: Client;
   billing: BillingClient;
   email: string;
   instanceId: string;
-  /** Of the account that the instance is paired with. */
+  /** The phone of the account that the instance is paired with. */
   phone: string;
 }
 
-/** Sends go out at once, however many. */
+/** Messages are sent at once, however many. */
 const SETTINGS = {
   humanize_enabled: false,
   anti_spam_guard_enabled: false,
@@ -46,7 +46,7 @@ export async function makeCompany(server: ConsoleServer): Promise<Company> {
   return { client, billing, email, instanceId, phone };
 }
 
-/** Somebody at the API, in a session of its own. */
+/** A user of the API, with a session of their own. */
 export async function clientOf(
   server: ConsoleServer,
   email: string,

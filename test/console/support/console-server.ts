@@ -5,28 +5,28 @@ import { type ReadMail, readMails } from '../../accounts/support/mailbox.ts';
 import { createTestDatabase } from '../../support/postgres.ts';
 import { freePort, startProcess, waitFor } from '../../support/process.ts';
 
-/** Of the superadmin, who chooses a password by a mailed link. */
+/** The e-mail of the superadmin, who chooses a password by a mailed link. */
 export const ROOT_EMAIL = 'root@example.com';
 
 export interface ConsoleServer {
   url: string;
   billingUrl: string;
-  /** The sandbox's control API: phones and what they do. */
+  /** The sandbox's control API: makes phones act. */
   sandbox(path: string, body: object): Promise<unknown>;
-  /** Waits for a mail to an address, the newest one whose text fits. */
+  /** Waits for the newest mail to an address whose text matches. */
   mailTo(address: string, text: RegExp): Promise<ReadMail>;
-  /** Where its database is, for rows that would take long to make over the API. */
+  /** The URL of its database, for rows that would take long to make over the API. */
   databaseUrl: string;
   /** Ends the process as a service manager does. */
   stop(): Promise<void>;
-  /** Starts it again with what it has stored. */
+  /** Starts it again with its stored data. */
   restart(): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * The whole service in one process, as `npm start` runs it. Instances wait for a phone to pair with them; `hasOfficial` offers
- * official numbers too, which are of the sandbox as well.
+ * The whole service in one process, as `npm start` runs it. Instances wait for a phone to pair with them; `hasOfficial`
+ * also offers official numbers, which the sandbox simulates too.
  */
 export async function startConsoleServer({ hasOfficial = false } = {}): Promise<ConsoleServer> {
   const dir = mkdtempSync(path.join(tmpdir(), 'posthorn-console-'));
@@ -48,7 +48,7 @@ export async function startConsoleServer({ hasOfficial = false } = {}): Promise<
       OAUTH_GITHUB_ENABLED: 'true',
       OAUTH_GITHUB_CLIENT_ID: 'console',
       OAUTH_GITHUB_CLIENT_SECRET: 'secret',
-      // Nobody goes further than to its address.
+      // The tests look only at the address of the redirect.
       OAUTH_GITHUB_URL: 'http://127.0.0.1:9',
       ...(hasOfficial && {
         NETWORK_DRIVERS: 'sandbox,whatsapp-cloud',

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A webhook's endpoint that is broken until it is mended. */
+/** A webhook's endpoint that fails until the test repairs it. */
 export interface Endpoint {
   url: string;
   mend(): void;

@@ -4,11 +4,11 @@ export interface Filling {
   messages: number;
   chats: number;
   deliveries: number;
-  /** Of the messages, those of the chat with the latest activity. */
+  /** How many of the messages belong to the chat with the latest activity. */
   ofOneChat: number;
 }
 
-/** Fills an instance and a webhook of a company with what a busy year leaves, the newest a moment ago. */
+/** Fills an instance and a webhook of a company with the data of a busy year, the newest a moment ago. */
 export async function fillCompany(
   db: Db,
   at: { instanceId: string; webhookId: number },

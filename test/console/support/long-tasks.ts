@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 
-/** Notes from now on how long each task of the page takes that holds it for 50 ms or more. */
+/** From now on, records the length of each task that blocks the page for 50 ms or more. */
 export async function watchLongTasks(page: Page): Promise<void> {
   await page.evaluate(`
     globalThis.longTasks = [];
@@ -10,16 +10,17 @@ export async function watchLongTasks(page: Page): Promise<void> {
   `);
 }
 
-/** Those since the last time that they were taken, in milliseconds. */
+/** The tasks since the last call, in milliseconds. */
 export async function takeLongTasks(page: Page): Promise<number[]> {
   return (await page.evaluate('globalThis.longTasks.splice(0)')) as number[];
 }
 
 /**
- * Scrolls a list from its beginning to its end, half a screen a frame, however much is loaded on the way. Gives how
- * far it went, in pixels.
+ * Scrolls a list from its beginning to its end, half a screen a frame, however much is loaded on the way. Returns the
+ * distance in pixels.
  *
- * `list` is what scrolls, as a selector; null: the page. A list that is read upwards loads by its button alone.
+ * `list` is the selector of the scrolling element; null: the page. A list that is read upwards loads only by its
+ * button.
  */
 export async function scrollThrough(page: Page, list: string | null, direction: 1 | -1 = 1): Promise<number> {
   return (await page.evaluate(`(async () => {

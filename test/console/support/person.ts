@@ -5,7 +5,7 @@ import type { ConsoleServer } from './console-server.ts';
 
 export const PASSWORD = 'correct horse battery';
 
-/** Signs up and types the code of the mail; gives the e-mail. Ends at home, where nothing is done yet. */
+/** Signs up and enters the code of the mail; returns the e-mail. Ends at home, where nothing is done yet. */
 export async function signUp(server: ConsoleServer, page: Page): Promise<string> {
   const id = randomBytes(4).toString('hex');
   const email = `owner-${id}@example.com`;
@@ -28,7 +28,7 @@ export async function signIn(page: Page, email: string, password: string): Promi
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
-/** Creates an instance and lets a phone scan its code; ends on its page, connected. Gives the phone. */
+/** Creates an instance and lets a phone scan its code; ends on its page, connected. Returns the phone. */
 export async function pairInstance(server: ConsoleServer, page: Page, name: string): Promise<string> {
   await open(page, 'Instances');
   await page.getByRole('link', { name: 'New instance' }).click();

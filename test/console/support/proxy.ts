@@ -1,12 +1,12 @@
 import { type ClientRequest, createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What stands in front of the service, and answers in its place when it is told to. */
+/** A proxy in front of the service, which can answer in its place. */
 export interface FrontProxy {
   url: string;
-  /** Answers everything by itself until it is told otherwise; null: passes everything on. */
+  /** Answers all requests with this status from now on; null: passes them on. */
   answer(status: number | null, headers?: Record<string, string>): void;
-  /** Passes requests to such a path on, and loses the answers; null: none. */
+  /** Passes requests to such a path on, and loses the answers; null: loses none. */
   lose(path: RegExp | null): void;
   close(): void;
 }

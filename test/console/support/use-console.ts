@@ -2,7 +2,7 @@ import { after, afterEach, before } from 'node:test';
 import { openBrowser, type TestBrowser } from './browser.ts';
 import { type ConsoleServer, startConsoleServer } from './console-server.ts';
 
-/** A server and a browser for the tests of a file; both are there when its first test begins. */
+/** A server and a browser for the tests of a file; both run when its first test begins. */
 export function useConsole(): { readonly server: ConsoleServer; readonly browser: TestBrowser } {
   const started = {} as { server: ConsoleServer; browser: TestBrowser };
   before(async () => {

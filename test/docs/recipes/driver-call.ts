@@ -1,11 +1,11 @@
 import type { Edit, TestRun } from './edits.ts';
 
-/** "Add a driver call" with its own example, what somebody says about themselves. */
+/** "Add a driver call" with its own example, the about text of a person. */
 export const driverCallEdits: readonly Edit[] = [
   {
     file: 'core/network/actions.ts',
     before: '  /** Only what is given changes; `picture` is a JPEG',
-    add: `  /** What somebody says about themselves. Refused: \`chat_not_found\`. */
+    add: `  /** The about text of a person. Refused: \`chat_not_found\`. */
   about: { args: { jid: Jid }; answer: { about: string } };
 `,
   },
@@ -61,7 +61,7 @@ import type { ProfileCaller } from './view-profile.ts';
 
 const REFUSALS = { chat_not_found: () => apiError('NOT_FOUND') };
 
-/** What somebody says about themselves. 400 INVALID_PHONE or INVALID_RECIPIENT; else as askNetwork throws. */
+/** The about text of a person. 400 INVALID_PHONE or INVALID_RECIPIENT; else as askNetwork throws. */
 export async function readAbout(
   deps: RpcDeps,
   input: ProfileCaller & { personJid: string },
@@ -158,7 +158,7 @@ test('the API reads the about text of a person from the network', async () => {
   },
 ];
 
-/** What then has to be green: the network answers, and the tables of abilities and commands know of it. */
+/** Tests that then have to pass: the network answers, and the tables of abilities and commands know the call. */
 export const driverCallTests: readonly TestRun[] = [
   { files: ['test/profile/about.test.ts'], passes: 'the about text of a person' },
   {

@@ -3,18 +3,18 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { projectRoot } from '@posthorn/test/support/process.ts';
 
-/** One step of a recipe: a new file, or lines put before, or in place of, what stands in a file once. */
+/** One step of a recipe: a new file, or lines before, or in place of, a text that occurs once in a file. */
 export type Edit =
   | { file: string; create: string }
   | { file: string; before: string; add: string }
   | { file: string; replace: string; by: string };
 
-/** A command of a recipe whose tests have to be green. */
+/** A command of a recipe whose tests have to pass. */
 export interface TestRun {
   files: string[];
-  /** Only the tests of this name. */
+  /** Runs only the tests whose name matches. */
   named?: string;
-  /** What the report names. */
+  /** A test name that the report must contain. */
   passes: string;
 }
 
@@ -27,7 +27,7 @@ export function recipe(title: string): string {
 }
 
 /**
- * Makes the edits in the checkout at `dir`, each of a file that the recipe names, itself or its folder. `room` is the
+ * Makes the edits in the checkout at `dir`. The recipe has to name each edited file, or its folder. `room` is the
  * folder that the recipe calls `<resource>`, `<area>` or `<name>`.
  */
 export function follow(dir: string, title: string, room: string, edits: readonly Edit[]): void {
@@ -57,7 +57,7 @@ function apply(file: string, edit: Edit): void {
   );
 }
 
-/** `a/b/c.ts` is named as `a/b/c.ts`, `a/b/` or `a/`. */
+/** The recipe may name `a/b/c.ts` as `a/b/c.ts`, `a/b/` or `a/`. */
 function placesOf(file: string): string[] {
   const parts = file.split('/');
   return [file, ...parts.slice(1).map((_, i) => `${parts.slice(0, parts.length - 1 - i).join('/')}/`)];

@@ -97,7 +97,7 @@ describe('GET /v1/tokens/{id}', () => {
   },
 ];
 
-/** What then has to be green, of the tables and of the resource. */
+/** Tests that then have to pass: the tables of routes and those of the resource. */
 export const endpointTests: readonly TestRun[] = [
   { files: ['test/contract/routes.test.ts', 'test/accounts/find-token.test.ts'], passes: 'GET /v1/tokens' },
   { files: ['test/contract/promised-routes.test.ts'], passes: 'users and tokens' },

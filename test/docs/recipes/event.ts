@@ -108,7 +108,7 @@ test('a note is told once, with who wrote it', async () => {
   },
 ];
 
-/** What then has to be green: every way to subscribe tells of the event, and its cause tells it once. */
+/** Tests that then have to pass: every way to subscribe delivers the event, and its cause emits it once. */
 export const eventTests: readonly TestRun[] = [
   {
     files: ['test/events/fixtures.test.ts', 'test/notes/told-notes.test.ts'],

@@ -49,7 +49,7 @@ export const instanceSettingEdits: readonly Edit[] = [
   },
 ];
 
-/** What then has to be green: its default, and what it does from the answer on. */
+/** Tests that then have to pass: its default, and its effect once the change is answered. */
 export const instanceSettingTests: readonly TestRun[] = [
   {
     files: ['test/instances/lifecycle.test.ts', 'test/instances/settings.test.ts'],

@@ -100,7 +100,7 @@ test('entries of the audit log go when their time is over, and no other', async 
   },
 ];
 
-/** What then has to be green. */
+/** Tests that then have to pass. */
 export const jobTests: readonly TestRun[] = [
   { files: ['test/audit/audit-retention.test.ts'], passes: 'entries of the audit log go' },
 ];

@@ -19,7 +19,7 @@ import {
 import { operationOf } from '@posthorn/core/network/messages.ts';
 import { createSandboxDriver } from '../sandbox/driver.ts';
 
-/** What this network does not have. */
+/** The abilities that this network lacks. */
 const LACKS = [
   ...(['video', 'audio', 'document', 'sticker', 'ptv', 'gif', 'location', 'contact', 'event'] as const),
   ...(['template', 'poll', 'link_preview', 'forward', 'edit', 'status_text', 'status_image'] as const),
@@ -169,7 +169,7 @@ testDriver('postbox', startPostboxContract, {
   },
 ];
 
-/** What then has to be green: the contract of the port, the tables of abilities and paces, and the settings. */
+/** Tests that then have to pass: the contract of the port, the tables of abilities and paces, and the settings. */
 export const networkDriverTests: readonly TestRun[] = [
   { files: ['test/driver-contract/postbox.test.ts'], passes: 'hands over again what could not be recorded' },
   { files: ['test/driver-contract/abilities.test.ts'], passes: 'six questions on the postbox network' },

@@ -129,7 +129,7 @@ export const checklist = rule({
   },
 ];
 
-/** What then has to be green: the message arrives on the phone and is told in order. */
+/** Tests that then have to pass: the message arrives on the phone, and its events come in order. */
 export const sendTypeTests: readonly TestRun[] = [
   { files: ['test/messages/sends.test.ts'], named: 'checklist', passes: 'checklist: is accepted' },
 ];

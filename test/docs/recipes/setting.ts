@@ -19,7 +19,7 @@ export const settingEdits: readonly Edit[] = [
   },
 ];
 
-/** What then has to be green: the setting is described, with its default, and the file is written. */
+/** Tests that then have to pass: the setting is described, with its default, and the file is written. */
 export const settingTests: readonly TestRun[] = [
   { files: ['test/packages/settings.test.ts'], passes: 'describes every setting of the schema once' },
 ];
