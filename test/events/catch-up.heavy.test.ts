@@ -66,7 +66,7 @@ function collectingSink(isSlow = false) {
   return sink satisfies EventSink;
 }
 
-/** The reads of the log: which company's, how many at once, and the bytes of each page. */
+/** Records the reads of the log: which company's, how many at once, and the bytes of each page. */
 function watchReads() {
   const reads: { companyId: number; bytes: number }[] = [];
   const underWay = new Map<number, number>();
@@ -77,7 +77,7 @@ function watchReads() {
       const query = parts.db.query as (...args: unknown[]) => Promise<{ rows: { body?: string | null }[] }>;
       if (config.name !== 'events-read-after') return query(config, values);
       const companyId = config.values![0] as number;
-      // In the order in which they began: a read may take long, on a connection that is just being opened.
+      // In the order in which they began: a read may take long on a connection that is just being opened.
       const read = { companyId, bytes: 0 };
       reads.push(read);
       const now = (underWay.get(companyId) ?? 0) + 1;
@@ -99,7 +99,7 @@ test('readers that begin at the same place share their pages, one at a time, eac
   const feed = createEventFeed({ ...parts, db: watched.db, retentionDays: 14 });
   t.after(feed.close);
   const sinks = Array.from({ length: 50 }, () => collectingSink());
-  // Those that are live read as well: they may not be there yet.
+  // Live readers read the log as well, because they may not be live yet.
   for (const sink of sinks) await feed.subscribe({ companyId, filter: ALL, after: beginning(), sink });
   let mostWhileBehind = 0;
   await waitFor(() => {
@@ -122,7 +122,7 @@ test('an event that is larger than a page comes alone, and nothing is left out',
   const sizes = [10, 400_000, 10, 400_000, 400_000, 10];
   const events = sizes.map((size) => newEvent(companyId, { data: { text: 'x'.repeat(size) } }));
   await insertEvents(parts.db, events);
-  // Written by a version that did not note sizes.
+  // As a version wrote it that did not record sizes.
   await parts.db.query('UPDATE events SET size_bytes = NULL WHERE event_id = $1', [events[1]!.eventId]);
   const watched = watchReads();
   const feed = createEventFeed({ ...parts, db: watched.db, retentionDays: 14 });
@@ -189,7 +189,7 @@ test('the data held for the slow readers of a company is bounded, and no other c
   await delay(500);
   const bytes = [...slow, ...live].reduce((sum, each) => sum + each.bytes, 0);
   assert.ok(bytes > 4 * 1024 * 1024, `something was handed out: ${bytes}`);
-  // Those that were handed a page while there was room still take it whole.
+  // Readers that got a page while there was room still take it as a whole.
   assert.ok(bytes <= COMPANY_HELD_BYTES + 2 * PAGE_BYTES, `${bytes} bytes are held back`);
 });
 

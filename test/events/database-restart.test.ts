@@ -61,7 +61,7 @@ test('when the database is cut off and comes back, streams and deliveries go on 
     await waitFor(() => emit(20).then(() => true), 60_000, { everyMs: 200 });
     await waitFor(settled, 60_000);
   }
-  // What an insert that was cut off left behind is unknown to its caller, so the log itself is asked.
+  // The caller of an insert that was cut off does not know its outcome, so the log itself is read.
   const { rows } = await db.query<{ event_id: string }>(
     'SELECT event_id FROM events WHERE company_id = $1 ORDER BY tx, id',
     [companyId],

@@ -9,7 +9,7 @@ import { waitFor } from '../support/process.ts';
 import { type SeededCompany, seedCompany } from '../support/seed.ts';
 import { newEvent, readSse, startMessaging } from './support.ts';
 
-/** Whole: 50,000 events and 100 disconnects, with POSTHORN_FULL=1; otherwise a tenth of the events. */
+/** In full, with POSTHORN_FULL=1: 50,000 events and 100 disconnects; otherwise a tenth of the events. */
 const EVENTS = process.env.POSTHORN_FULL ? 50_000 : 5_000;
 const DISCONNECTS = 100;
 const WRITERS = 50;
@@ -30,7 +30,7 @@ after(async () => {
   await parts.close();
 });
 
-/** A client that is cut off at random and comes back each time to another process, with its last cursor. */
+/** A client that is cut off at random and reconnects each time to another process, with its last cursor. */
 interface Client {
   ids: string[];
   cut(): void;
@@ -111,7 +111,7 @@ async function startSseClient(): Promise<Client> {
     return reader;
   }
 
-  // The stream tells its cursor before the first event, so that a client can be cut at any time.
+  // The stream sends its cursor before the first event, so that a client can be cut at any time.
   await waitFor(() => current.lastId() !== '');
   return {
     ids,

@@ -1,7 +1,7 @@
 import { EVENT_TYPES, type EventType, matchesPattern } from '@posthorn/contract/events.ts';
 import { eventFixtures } from './fixtures.ts';
 
-/** When each is emitted (EVT-3 to EVT-9, STA-12). The first pattern that matches a name tells of it. */
+/** When each event is emitted (EVT-3 to EVT-9, STA-12). The first pattern that matches its name applies. */
 const EMITTED: [pattern: string, text: string][] = [
   [
     'message.sent',
@@ -43,7 +43,7 @@ const EMITTED: [pattern: string, text: string][] = [
   ['*.deleted', 'a message of this family was deleted; together with message.deleted'],
 ];
 
-/** The text of docs/events.md; a test holds the file to it. */
+/** The text of docs/events.md; a test compares the file with it. */
 export function renderEventsDoc(): string {
   const groups = Map.groupBy(EVENT_TYPES, (type) => JSON.stringify([emittedWhen(type), eventFixtures[type]]));
   const sections = [...groups.values()].map((types) => {

@@ -52,7 +52,7 @@ function recordingSink(): RecordedSink {
   return sink;
 }
 
-/** The database, with its queries counted by name and, where desired, their answers held up or changed. */
+/** The database, with its queries counted by name and, where desired, their answers delayed or changed. */
 function watchedDb(change: (name: string, result: { rows: object[] }) => Promise<unknown> = async () => {}) {
   const counts = new Map<string, number>();
   const db = {
@@ -290,7 +290,7 @@ test('a WebSocket whose pong has come is not dropped when the server stood still
   });
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   const { port } = http.address() as AddressInfo;
-  // In a thread of its own: it answers while this one stands still.
+  // In a thread of its own: it answers while this one is blocked.
   const ponged = new Int32Array(new SharedArrayBuffer(4));
   const client = new Worker(new URL('./pong-thread.ts', import.meta.url), {
     workerData: { url: `ws://127.0.0.1:${port}/`, ponged },
@@ -307,7 +307,7 @@ test('a WebSocket whose pong has come is not dropped when the server stood still
   });
   const sink = await waitFor(() => sinks[0]);
   sink.heartbeat(cursor);
-  // The ping leaves this process; then nothing is read until the pong is here, and longer than it may take.
+  // The ping leaves this process; then nothing is read until the pong is here, for longer than the pong may take.
   await new Promise((resolve) => setImmediate(resolve));
   assert.notEqual(Atomics.wait(ponged, 0, 0, 30_000), 'timed-out');
   const until = performance.now() + PONG_WITHIN_MS;

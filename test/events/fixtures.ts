@@ -6,7 +6,7 @@ import {
   type MessageType,
 } from '@posthorn/contract/message-types.ts';
 
-/** One example of every event: what the documentation shows and what the tests send every way. */
+/** One example of every event: the documentation shows it, and the tests deliver it in every way. */
 export type EventFixtures = { [T in EventType]: EventData<T> };
 
 const TIME = '2026-01-31T12:00:00.000Z';

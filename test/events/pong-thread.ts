@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { WebSocket } from 'ws';
 
-/** The thread of a client that answers pings: tells when its first pong is written, and when it was closed. */
+/** The thread of a client that answers pings: reports when its first pong is written, and when it was closed. */
 const { url, ponged } = workerData as { url: string; ponged: Int32Array };
 const socket = new WebSocket(url, { autoPong: false });
 socket.on('ping', (data) =>

@@ -1,6 +1,6 @@
 /**
- * Many streams of one company in a process of their own: `<url> <api key> <cursor> <streams> <bytes of each>`. Every fifth
- * one reads nothing. Prints `done` once the others have got so many bytes, and stays connected.
+ * Many streams of one company in a process of their own: `<url> <api key> <cursor> <streams> <bytes of each>`. Every
+ * fifth stream reads nothing. Prints `done` once the others have read so many bytes, and stays connected.
  */
 import { connect } from 'node:net';
 

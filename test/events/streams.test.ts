@@ -44,7 +44,7 @@ const emit = async (companyId = company.companyId, more = {}) => {
   return event;
 };
 
-/** A database that takes its time to say where the log ends. */
+/** A database that is slow to answer where the log ends. */
 function readsEndSlowly(db: Db): Db {
   const query = async (config: { name?: string }, values?: unknown[]) => {
     if (config.name === 'events-end') await delay(200);
@@ -288,7 +288,7 @@ describe('GET /v1/events/stream', () => {
         [...readers, third].map(({ status }) => status),
         [200, 200, 200],
       );
-      // The company has its three: its user has no second one, over a WebSocket neither.
+      // The company has its three streams, so its user gets no second one, not even over a WebSocket.
       assert.equal((await fetch(`${limited.url}/v1/events/stream`, { headers: bearer })).status, 429);
       const socket = new WebSocket(`${limited.url.replace('http', 'ws')}/v1/events/ws`, { headers: bearer });
       socket.on('error', () => undefined);
@@ -346,7 +346,7 @@ describe('GET /v1/events/stream', () => {
       userId: of.userId,
       role: 'owner',
       isSuperadmin: false,
-      // Of the future: what a test does to the password is not what ends it.
+      // In the future: a change of the password in a test must not end it.
       pwdChangedAtMs: parts.clock.now().getTime() + 86_400_000,
       ...(await seedSession(parts.db, of)),
     });
@@ -413,7 +413,7 @@ describe('GET /v1/events', () => {
     const instanceId = await seedInstance(parts.db, company.companyId);
     const ids: string[] = [];
     for (let i = 0; i < 25; i += 1) ids.push((await emit(company.companyId, { instanceId })).eventId);
-    // A reader never sees past a transaction that still runs, of whichever test: the newest may take a moment.
+    // A reader never sees past a running transaction, even of another test: the newest events may take a moment.
     await waitFor(async () => (await list(`?instance_id=${instanceId}&limit=200`)).data.length === 25);
     const backwards: string[] = [];
     let query = `?instance_id=${instanceId}&limit=10`;
@@ -470,7 +470,7 @@ describe('GET /v1/events', () => {
     const rare = await putEvent(parts.db, companyId, { type: 'message.starred' });
     const others = Array.from({ length: 1_000 }, () => newEvent(companyId));
     await insertEvents(parts.db, others);
-    // The log shows nothing past a transaction that still runs, be it another test's.
+    // The log shows nothing past a running transaction, even of another test.
     await waitFor(async () => {
       const { data } = await listEvents(parts, { companyId, instanceId: null, types: null, limit: 1 });
       return data[0]?.event_id === others.at(-1)!.eventId;

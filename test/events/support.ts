@@ -63,7 +63,7 @@ export interface SseFrame {
 
 export interface SseReader {
   frames: SseFrame[];
-  /** The last id of a complete frame, heartbeats included: what a browser would resume with. */
+  /** The last id of a complete frame, heartbeats included: a browser would resume with it. */
   lastId(): string;
   status: number;
   body: string;

@@ -19,7 +19,7 @@ interface Ledger {
 
 const faults = (count: number, fault: Fault) => Array<Fault>(count).fill(fault);
 
-/** Each runs as somebody has it who copied its folder; alone, because the SDK is built for it. */
+/** Each runs as in the hands of a user who copied its folder; alone, because the SDK is built for it. */
 describe('the examples', { timeout: 500_000 }, () => {
   let system: Standalone;
   let client: Client;
@@ -61,7 +61,7 @@ describe('the examples', { timeout: 500_000 }, () => {
   });
   after(() => system?.stop());
 
-  /** How often each number was sent to, in the network's own ledger. */
+  /** How many messages each number got, by the network's own ledger. */
   async function sendsTo(phones: readonly string[]): Promise<number[]> {
     return Promise.all(
       phones.map(async (to) => {
@@ -181,7 +181,7 @@ describe('the examples', { timeout: 500_000 }, () => {
     await bot.shows(/answered 5511988880005/);
     await bot.kill();
     await write('5511988880006', 'Anybody there?');
-    // As if it had died between an answer and keeping its place.
+    // As if it had died after an answer and before it stored its place.
     writeFileSync(path.join(example.folder, 'cursor.txt'), cursor);
     const second = example.start(command, env);
     await second.shows(/answered 5511988880006/);
@@ -207,7 +207,7 @@ describe('the examples', { timeout: 500_000 }, () => {
       [0, 5],
       [5, 20],
     ] as const) {
-      // The row after these is sent, but no answer to it comes back, however often it is tried.
+      // The row after these is sent, but every answer to it is lost, however often it is tried.
       faulty.plan.splice(
         0,
         Number.POSITIVE_INFINITY,
@@ -225,7 +225,7 @@ describe('the examples', { timeout: 500_000 }, () => {
     assert.deepEqual([accepted, skipped], ['40', '20'], last.output());
     assert.equal(lines(), 61);
     await waitFor(async () => (await sendsTo(phones)).every((count) => count > 0), 60_000, { everyMs: 500 });
-    // Without its report it knows nothing of the runs before; the service still does.
+    // Without its report it knows nothing of earlier runs; the service still does.
     rmSync(report);
     const forgetful = example.start(command, env);
     assert.equal(await forgetful.ended, 0, forgetful.output());

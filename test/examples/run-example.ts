@@ -17,14 +17,14 @@ export interface Example {
 
 export interface RunningExample {
   output(): string;
-  /** Waits until its output shows it, and gives the match; throws with the output when it never does. */
+  /** Waits until its output matches, and returns the match; throws with the output when it never does. */
   shows(what: RegExp): Promise<RegExpExecArray>;
   kill(signal?: NodeJS.Signals): Promise<void>;
   /** Its exit code. */
   ended: Promise<number | null>;
 }
 
-/** A folder of examples/ as somebody has it who copied it and ran `npm install` there. */
+/** A folder of examples/ that a user has copied, with `npm install` done there. */
 export function copyExample(name: string): Example {
   const folder = mkdtempSync(path.join(tmpdir(), `posthorn-example-${name}-`));
   cpSync(path.join(projectRoot, 'examples', name), folder, {

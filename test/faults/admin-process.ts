@@ -5,7 +5,7 @@ import { reap } from '../support/reaper.ts';
 import type { System } from '../support/system.ts';
 
 export interface AdminProcess {
-  /** Its exit code, null after a signal, and all that it wrote. */
+  /** Its exit code, null after a signal, and all its output. */
   ended: Promise<{ code: number | null; output: string }>;
   /** Kills it as a power cut would, and waits for its end. */
   kill(): Promise<void>;

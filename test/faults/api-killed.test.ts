@@ -7,7 +7,7 @@ import { useSystem } from './use-system.ts';
 const ACCEPTS = sized(200, 500, 5_000);
 const KILLS = sized(2, 3, 20);
 const INSTANCES = 20;
-/** A kill and the start after it take about two seconds; the sending goes on all that time. */
+/** A kill and the start after it take about two seconds; the sending lasts all that time. */
 const PAUSE_MS = (KILLS * 2_000 * INSTANCES) / ACCEPTS;
 
 test(`the API killed ${KILLS} times during ${ACCEPTS} accepts whose clients repeat the same key: each message once`, async (t) => {

@@ -18,7 +18,7 @@ const REPLICAS = `
   Queues = [Queue || Queue <- rabbit_amqqueue:list(), amqqueue:get_type(Queue) =:= rabbit_quorum_queue],
   Nodes = [length(maps:get(nodes, amqqueue:get_type_state(Queue))) || Queue <- Queues],
   [{length(Queues), lists:usort(Nodes)}].`;
-/** Until every worker has a connection to another node. */
+/** The time until every worker has a connection to another node. */
 const AIM_MS = 10_000;
 
 test(`each of ${NODES} RabbitMQ nodes is killed for ${AWAY_MS / 1000} s under load: no accept fails, the workers go on with the others, each message goes out once, in order`, async (t) => {
@@ -33,7 +33,7 @@ test(`each of ${NODES} RabbitMQ nodes is killed for ${AWAY_MS / 1000} s under lo
   const refusals: string[] = [];
   let slowestMs = 0;
   for (const [nth, node] of nodes.entries()) {
-    // Each round writes to other people: the guard lets two messages of one sender pass.
+    // Each round writes to other people, because the guard lets only two messages of one sender pass.
     const inOrder = instances.map((_, i) => instances[(i + nth) % INSTANCES]!);
     const perInstance = Math.round((AWAY_MS + 30_000) / PAUSE_MS);
     const traffic = sendTexts(system, company, inOrder, perInstance, PAUSE_MS);

@@ -10,7 +10,7 @@ import { useSystem } from './use-system.ts';
 const SENDS = sized(400, 1_000, 10_000);
 const AWAY_MS = sized(3_000, 3_000, 30_000);
 const INSTANCES = 20;
-/** The sending lasts twice as long as the broker is away, and some seconds for its starts. */
+/** The sending lasts twice as long as the broker is away, and some seconds more for its starts. */
 const PAUSE_MS = ((2 * AWAY_MS + 10_000) * INSTANCES) / SENDS;
 
 test(`the broker killed for ${AWAY_MS / 1000} s under load, then wiped: accepts go on, each message once, in order`, async (t) => {
@@ -22,7 +22,7 @@ test(`the broker killed for ${AWAY_MS / 1000} s under load, then wiped: accepts 
   const killed = Promise.withResolvers<void>();
   const traffic = sendTexts(system, company, instances, perInstance, async (nth) => {
     await delay(PAUSE_MS);
-    // A broker whose disk stands still takes its time to be gone, and the rest is sent without it.
+    // A broker on a slow disk takes long to end; the remaining messages are sent without it.
     if (nth >= perInstance * 0.4) await killed.promise;
   });
   await waitFor(() => traffic.accepted() > SENDS * 0.2, 120_000);

@@ -24,13 +24,13 @@ for (const { short, raise, clear } of RABBIT_ALARMS)
       return { status: answer.status, broker: checks.broker! };
     };
     const traffic = sendTexts(system, company, instances, PER_INSTANCE, 100);
-    // A rolling update: each starts again during the alarm, and is ready, or `restart` rejects.
+    // A rolling update: each restarts during the alarm and becomes ready, or `restart` rejects.
     for (const worker of system.workers) await worker.restart();
     const sent = await traffic.done;
-    // RabbitMQ blocks who publishes, and the owner of shard 0 publishes what waits for longer than a moment. After the
-    // restarts the shards are shared anew, so that its owner may change, and both may have published.
+    // RabbitMQ blocks publishers, and the owner of shard 0 publishes the rows that wait for longer than a moment. After
+    // the restarts the shards are shared anew, so its owner may change, and both workers may have published.
     system.sandbox.signal('SIGSTOP');
-    // In another order, so that nobody gets a third message of one account, which the guard refuses.
+    // In another order, so that nobody gets a third message of one account, which the guard would refuse.
     const waiting = sendTexts(system, company, [...instances].reverse(), 2);
     await waitFor(
       async () => {

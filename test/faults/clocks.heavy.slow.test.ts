@@ -20,10 +20,10 @@ const PER_INSTANCE = sized(30, 30, 300);
 const SCHEDULED = sized(5, 5, 50);
 /** Long enough to schedule them all on a busy machine. */
 const AHEAD_MS = 30_000;
-/** How late a scheduled send is told to be; the runner looks once a second. */
+/** The allowed delay of a scheduled send; the runner looks once a second. */
 const AIM_LATE_MS = 3_000;
 
-/** Starts a process again on a machine whose clock is off by so much. */
+/** Restarts a process on a machine whose clock is off by `offMs`. */
 function restartOff(process: RunningProcess, offMs: number): Promise<void> {
   const preload = pathToFileURL(path.join(projectRoot, 'test/support/skewed-time.mjs')).href;
   return process.restart({ NODE_OPTIONS: `--import=${preload}`, TIME_OFF_MS: String(offMs) });
@@ -49,7 +49,7 @@ async function call(
   return { status: answer.status, body: (await answer.json()) as Record<string, string> };
 }
 
-/** Sends with times of their own, spread over some seconds; gives their ids by instance, in the order of their times. */
+/** Schedules sends at times spread over some seconds; returns their ids by instance, in the order of their times. */
 async function schedule(system: System, company: SeededCompany, instances: readonly ConnectedInstance[]) {
   const { rows } = await system.db.query<{ now: Date }>('SELECT clock_timestamp() AS now');
   const firstMs = rows[0]!.now.getTime() + AHEAD_MS;
@@ -86,7 +86,7 @@ test('machines whose clocks are 90 s ahead and behind, and jump: owners answer, 
     (req, res) => {
       const id = String(req.headers['webhook-id']);
       attempts.set(id, (attempts.get(id) ?? 0) + 1);
-      // It takes its time, so that deliveries stay claimed while other workers look for due ones.
+      // It is slow, so that deliveries stay claimed while other workers look for due ones.
       setTimeout(() => res.end('ok'), 300);
     },
     { keep: false },
@@ -131,7 +131,7 @@ test('machines whose clocks are 90 s ahead and behind, and jump: owners answer, 
     }
   });
 
-  // The other way, in the middle of it all.
+  // The clock is off in the other direction, in the middle of the traffic.
   await waitFor(() => traffic.accepted() > (INSTANCES * PER_INSTANCE) / 2, 120_000);
   for (const process of [ahead, behind, ...system.messaging]) process.signal('SIGUSR2');
   const accepted = [await traffic.done, scheduled];
@@ -150,7 +150,7 @@ test('machines whose clocks are 90 s ahead and behind, and jump: owners answer, 
       120_000,
       { what: 'all scheduled sends were accepted', everyMs: 200 },
     );
-    // Times are told in ms, and the bound of the measured clock is the round trip of one statement.
+    // Times are in ms, and the measured clock is exact to the round trip of one statement.
     assert.ok(rows[0]!.early > -250, `one left ${-rows[0]!.early} ms early`);
     tellFigure('a scheduled send is late by', rows[0]!.late, { atMost: AIM_LATE_MS });
     assert.ok(rows[0]!.late < OFF_MS, 'none waited for a clock that is behind');

@@ -7,9 +7,9 @@ import { LAST_MS, useCloudSystem } from './cloud-system.ts';
 
 const CHATS = sized(40, 200, 200);
 const EACH = sized(3, 5, 20);
-/** A send to the person at the limit is refused so often: each time it waits four times as long, from 4 s on. */
+/** How often a send to the person at the limit is refused: each time it waits four times as long, from 4 s on. */
 const REFUSALS = sized(2, 2, 3);
-/** What Meta takes for an answer. */
+/** The time that Meta takes to answer. */
 const ANSWER_MS = 250;
 
 test(`one number sends to ${CHATS} chats at 80 messages a second while each answer takes ${ANSWER_MS} ms, in order within each, and a chat at the pair limit delays no other`, async (t) => {

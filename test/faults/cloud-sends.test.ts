@@ -9,12 +9,15 @@ import { killAlong, LAST_MS, useCloudSystem } from './cloud-system.ts';
 
 const KILLS = sized(1, 8, 20);
 const SENDS = sized(200, 1_000, 10_000);
-/** One sender each, so that the sends last as long as the kills do. */
+/** One sender each, so that the sends last as long as the kills. */
 const SENDERS = 8;
 const PEOPLE = 40;
-/** Of the answers: by a cut and by the error page of a proxy, before the network took the message and after. */
+/**
+ * The share of answers that are lost: by a cut and by the error page of a proxy, before the network took the message
+ * and after.
+ */
 const LOST = 0.1;
-/** A send without an answer fails after this time, and statuses are held back for longer at first. */
+/** A send without an answer fails after this time; at first, statuses are held back for longer. */
 const STATUS_WAIT_S = sized(4, 10, 30);
 
 test(`${SENDS} sends of which a tenth get no answer, statuses doubled, shuffled and late, the workers and the API killed ${KILLS} times each: nothing is sent twice, each outcome is true, and none is unknown whose status came`, async (t) => {
@@ -30,7 +33,7 @@ test(`${SENDS} sends of which a tenth get no answer, statuses doubled, shuffled 
   const people = [unreachable!, ...reachable];
   await cloud.greet(people);
   graph.manners(number, { doubled: true, shuffled: true, perBody: 5 });
-  // Whoever is met first decides: these answers are never lost.
+  // The first fault that matches applies: these answers are never lost.
   graph.fault({ kind: 'fail', code: 131026 }, { person: unreachable!, times: Number.POSITIVE_INFINITY });
   for (const kind of ['lose_answer', 'bad_gateway'] as const)
     for (const at of ['before', 'after'] as const)
@@ -51,7 +54,7 @@ test(`${SENDS} sends of which a tenth get no answer, statuses doubled, shuffled 
     await delay(1_000);
     graph.poster(number).hold(false);
   })();
-  // A little more than the network takes is accepted; of what it does not take a part comes at the very end.
+  // More messages are accepted than the network takes, and some of those that it never takes come at the very end.
   const progress = () => graph.world.ledger.length / (SENDS * (1 - LOST));
   const killing = killAlong(KILLS, progress, () => [
     system.workers[randomInt(system.workers.length)]!,
@@ -87,7 +90,7 @@ test(`${SENDS} sends of which a tenth get no answer, statuses doubled, shuffled 
   );
 });
 
-/** By message: its state, or why it failed. */
+/** By message: its state, or the reason of its failure. */
 async function outcomesOf({ db }: System): Promise<Map<string, string>> {
   const { rows } = await db.query<{ id: string; told: string }>(
     `SELECT id, coalesce(failed_reason, status) AS told FROM messages WHERE direction = 'outbound'`,
@@ -95,7 +98,7 @@ async function outcomesOf({ db }: System): Promise<Map<string, string>> {
   return new Map(rows.map(({ id, told }) => [id, told]));
 }
 
-/** How many messages were told as failed because nothing was known of them, those included that a status settled later. */
+/** How many messages were reported as failed with an unknown outcome, those included that a status settled later. */
 async function countUnknown({ db }: System): Promise<number> {
   const { rows } = await db.query<{ n: number }>(
     `SELECT count(*)::integer AS n FROM events WHERE type = 'text.delivery_failed' AND data->>'reason' = 'outcome_unknown'`,

@@ -11,22 +11,22 @@ import { seedCompany } from '../support/seed.ts';
 import type { System } from '../support/system.ts';
 import { useSystem } from './use-system.ts';
 
-/** For whatever is waited for: a whole run on a busy machine takes minutes. */
+/** The time limit of every wait: a whole run on a busy machine takes minutes. */
 export const LAST_MS = 600_000;
 
-/** Processes of their own with an instance of an official number, on a simulated Cloud API. */
+/** Separate processes with an instance of an official number, on a simulated Cloud API. */
 export interface CloudSystem {
   system: System;
   graph: GraphServer;
   number: OfficialNumber;
   instanceId: string;
-  /** Repeats under one key until it is accepted. Answers the message's id. */
+  /** Repeats under one key until it is accepted. Returns the message's id. */
   send(to: string, text: string): Promise<string>;
   /** Each of these people writes once, which opens the window to them. */
   greet(people: readonly string[]): Promise<void>;
-  /** Waits until everything that was posted is handed over. */
+  /** Waits until every posted body has been handed over. */
   drained(): Promise<void>;
-  /** The messages received, by the network's id, with how often each was told. */
+  /** The messages received, by the network's id, with the number of events of each. */
   received(): Promise<Map<string, number>>;
 }
 
@@ -91,8 +91,8 @@ export async function useCloudSystem(
 }
 
 /**
- * Kills these processes one after the other, `kills` times each, spread evenly over the time in which `progress` goes from
- * 0 to 1. Each is back before the next is killed.
+ * Kills these processes one after the other, `kills` times each, spread evenly over the time in which `progress` goes
+ * from 0 to 1. Each runs again before the next one is killed.
  */
 export async function killAlong(
   kills: number,
@@ -110,7 +110,7 @@ export async function killAlong(
   }
 }
 
-/** An address that is known before the API is there, and that leads to it. */
+/** An address that is known before the API starts, and that leads to it. */
 async function openDoor() {
   let target = '';
   const server = createServer((incoming, response) => {

@@ -67,7 +67,7 @@ test(`connections to the database and the broker are cut after any byte for ${LA
   );
 });
 
-/** A system whose processes reach nothing but over a link that may be cut. */
+/** A system whose processes reach everything over links that may be cut. */
 async function start(
   t: TestContext,
 ): Promise<{ system: System; links: Record<'database' | 'broker', RaggedLink> }> {

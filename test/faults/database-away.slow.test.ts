@@ -19,12 +19,12 @@ import { connectInstances, proveExactlyOnce, proveOneSessionEach, sendTexts } fr
 const AWAY_MS = sized(5_000, 15_000, 60_000);
 const INSTANCES = 8;
 const PAUSE_MS = 100;
-/** Messages that phones write, of which some come in before, while and after the database is away. */
+/** Messages from phones; some of them come before, while and after the database is away. */
 const RECEIVED = 400;
 /** PostgreSQL keeps up to `max_wal_size` (1 GB) of WAL and begins with one file of 16 MB. */
 const WAL_DISK_MB = 128;
 
-/** How a database goes, and what an operator does then. */
+/** A way in which a database fails, and the repair by an operator. */
 interface Way {
   goAway(): Promise<void>;
   comeBack(): Promise<void>;
@@ -49,7 +49,7 @@ const WAYS: Record<string, (t: TestContext, postgres: PostgresServer) => Promise
       async goAway() {
         disk.fill();
         const admin = open(postgres.url);
-        // The file in use has room for half a minute of this load; the next one finds none.
+        // The current file has room for half a minute of this load; there is no room for the next one.
         await admin.query('SELECT pg_switch_wal()').catch(() => undefined);
         await admin.close();
         const pidFile = path.join(postgres.dir, 'data', 'postmaster.pid');

@@ -11,11 +11,11 @@ import { seedCompany, seedInstance } from '../support/seed.ts';
 import { sized } from '../support/size.ts';
 import { startSystem } from '../support/system.ts';
 
-/** In full size longer than any time limit of our connections. */
+/** In full size it is longer than any time limit of our connections. */
 const STALL_MS = sized(25_000, 25_000, 50_000);
 const SENDS = 20;
 const AIM_MS = 10_500;
-/** The time of an accept, and what a busy machine takes besides. */
+/** The time limit of an accept, and some more for a busy machine. */
 const NEVER_MS = 12_000;
 
 test(`PostgreSQL stands still for ${STALL_MS / 1000} s: accepts answer 503 within 10 s, and their keys replay`, async (t) => {
@@ -47,7 +47,7 @@ test(`PostgreSQL stands still for ${STALL_MS / 1000} s: accepts answer 503 withi
     key: string;
     path: string;
     body: object;
-    /** Of this company; the second one was never used before. */
+    /** The key of one of the two companies; the second company was never used before. */
     apiKey: string;
   }
   const accepted = new Map<string, string>();
@@ -83,7 +83,7 @@ test(`PostgreSQL stands still for ${STALL_MS / 1000} s: accepts answer 503 withi
   assert.equal((await send(first)).status, 202);
   const sends = [
     ...Array.from({ length: SENDS }, (_, nth) => textTo(nth + 1)),
-    // What has to be looked up first, and credentials that this process has not seen.
+    // Sends that need a look-up first, and credentials that this process has not seen.
     { ...textTo(0), path: 'reaction', body: { to: '5531000000000', message_id: randomUUID(), emoji: '👍' } },
     textTo(SENDS + 1, stranger.apiKey),
     {
@@ -92,7 +92,7 @@ test(`PostgreSQL stands still for ${STALL_MS / 1000} s: accepts answer 503 withi
       body: { type: 'text', send_at: '2126-01-01T00:00:00Z', body: { to: '5531000000000', text: 'x' } },
     },
   ];
-  // Some are under way when it stops, others come while it stands still.
+  // Some are under way when it stops, others come during the stall.
   const early = sends.slice(0, SENDS / 2).map(send);
   await delay(5);
   postgres.pause();
@@ -108,7 +108,7 @@ test(`PostgreSQL stands still for ${STALL_MS / 1000} s: accepts answer 503 withi
   const slowestMs = Math.max(...answers.map(({ tookMs }) => tookMs));
   tellFigure('the slowest accept while PostgreSQL stood still', slowestMs, { atMost: AIM_MS });
   assert.ok(slowestMs < NEVER_MS);
-  // Repeats within the stall wait no longer either.
+  // Repeats during the stall wait no longer either.
   const repeats = await Promise.all(sends.slice(0, 3).map(send));
   for (const { status, tookMs } of repeats) assert.ok(status === 503 && tookMs < NEVER_MS);
   await delay(Math.max(0, STALL_MS - (performance.now() - sincePausedMs)));

@@ -22,11 +22,16 @@ import { type ConnectedInstance, connectInstances, proveExactlyOnce } from './tr
 import { useSystem } from './use-system.ts';
 
 const BEFORE_MS = sized(4_000, 6_000, 30_000);
-/** Everything that a process has under way for a company ends within this: a slow upload, an attempt at a slow endpoint. */
+/**
+ * Everything that a process has under way for a company ends within this time: a slow upload, an attempt at a slow
+ * endpoint.
+ */
 const AFTER_MS = sized(10_000, 12_000, 60_000);
-/** How long the endpoint of an erased company takes: its attempts outlast the erasure. */
+/** The answer time of an erased company's endpoint: its attempts outlast the erasure. */
 const SLOW_ANSWER_MS = 5_000;
-/** Others take its instances over before the erasure goes on, which takes a while. */
+/**
+ * Whether a worker is frozen too. Others then take its instances over before the erasure continues, which takes long.
+ */
 const FREEZES_WORKER = sized(false, true, true);
 const SETTLE_MS = 180_000;
 const DAY_MS = 86_400_000;
@@ -65,8 +70,8 @@ test('companies are exported, erased and purged under load: an export is whole a
 
   const answers = await Promise.all([erased, purged].map((each) => each.end()));
   for (const each of kept) await each.prove();
-  // What a process wrote that had stood still, or left when it was killed, goes with the next rounds of the jobs, which
-  // begin with a worker.
+  // Rows that a frozen process wrote later, or that a killed one left, are removed by the next rounds of the jobs,
+  // which begin with a worker.
   await letDayPass(system);
   await system.workers[1]!.restart();
   const gone = [erased.marked, purged.marked];
@@ -88,7 +93,7 @@ test('companies are exported, erased and purged under load: an export is whole a
   );
 });
 
-/** A company that stays, with all of its traffic. */
+/** A company that is not erased, with all of its traffic. */
 async function startKept(t: TestContext, system: System) {
   const { company, instances } = await connectInstances(system, 4);
   const { delivered } = await receiveWebhooks(t, system, company.companyId, 'message.*');
@@ -120,7 +125,7 @@ async function startKept(t: TestContext, system: System) {
       ending.abort();
       await sending;
     },
-    /** Each message once and in order by the network's ledger, and each event delivered and streamed. */
+    /** Proves each message once and in order by the network's ledger, and each event delivered and streamed. */
     async prove() {
       await proveExactlyOnce(system, instances, load.accepted, SETTLE_MS);
       await proveInboundOnce(system, await inbound.done, SETTLE_MS);
@@ -139,7 +144,7 @@ async function startKept(t: TestContext, system: System) {
   };
 }
 
-/** Media that comes and goes, also while it is exported. */
+/** Stores and deletes media, also during the export. */
 async function storeAndDelete(
   system: System,
   { apiKey }: SeededCompany,
@@ -160,7 +165,7 @@ async function storeAndDelete(
   }
 }
 
-/** A company that is to go, and that does everything until it is told to end. */
+/** A company that is to be erased, and that uses everything until it is stopped. */
 async function startMarked(t: TestContext, system: System, phones: string) {
   const connected = await connectInstances(system, 3);
   const marked: MarkedCompany = { ...connected, mark: `mark${randomBytes(6).toString('hex')}`, phones };
@@ -189,7 +194,7 @@ async function startMarked(t: TestContext, system: System, phones: string) {
 
 type Marked = Awaited<ReturnType<typeof startMarked>>;
 
-/** Erases a company by hand; the command is killed half-way and begun again. */
+/** Erases a company with the command, which is killed half-way and run again. */
 async function eraseInTwo(system: System, { marked, stream }: Marked): Promise<void> {
   const { companyId } = marked.company;
   const args = ['erase', String(companyId), '--yes'];
@@ -204,7 +209,8 @@ async function eraseInTwo(system: System, { marked, stream }: Marked): Promise<v
     await held.release();
   }
   await stream.closed;
-  // A server stands still with what it was asked for, in larger runs a worker too, and goes on with it when all is gone.
+  // A server is frozen in the middle of its requests, in larger runs a worker too, and continues when the company is
+  // erased.
   const frozen = [system.messaging[1]!, ...(FREEZES_WORKER ? [system.workers[1]!] : [])];
   for (const each of frozen) each.signal('SIGSTOP');
   try {
@@ -212,7 +218,8 @@ async function eraseInTwo(system: System, { marked, stream }: Marked): Promise<v
     assert.equal(code, 0, output);
     assert.match(output, /nothing of it is left$/m);
     const { rows, tables, files } = await findTraces(system, [marked]);
-    // What the server stands still with: uploads that are coming in, and the note of one that is being stored.
+    // The frozen server still has uploads that are coming in, and the note of one that is being stored: these do not
+    // count.
     const { 'public.media_trash': _, ...others } = tables;
     const stored = files.filter((file) => !file.startsWith('.spool/'));
     assert.deepEqual({ rows, tables: others, files: stored }, NOTHING);
@@ -221,7 +228,9 @@ async function eraseInTwo(system: System, { marked, stream }: Marked): Promise<v
   }
 }
 
-/** Has a worker purge a company whose 30 days are over; it is killed half-way, and whichever looks next goes on. */
+/**
+ * Has a worker purge a company whose 30 days are over; it is killed half-way, and the next worker that looks continues.
+ */
 async function purgeInTwo(system: System, { marked, stream }: Marked): Promise<void> {
   const { companyId } = marked.company;
   await markCompanyDeleted(system.db, { companyId, userId: null, traceId: null, at: new Date() });
@@ -231,7 +240,7 @@ async function purgeInTwo(system: System, { marked, stream }: Marked): Promise<v
   ]);
   const held = await holdHalfWay(system, companyId);
   await stream.closed;
-  // Its hour is over.
+  // The interval of the job is over.
   await system.db.query(`UPDATE lone_jobs SET finished_at = NULL WHERE name = 'the purge'`);
   try {
     await held.isReached();
@@ -252,7 +261,7 @@ async function purgeInTwo(system: System, { marked, stream }: Marked): Promise<v
   );
 }
 
-/** Lets an erasure come as far as the webhooks of the company and no further. */
+/** Lets an erasure get as far as the webhooks of the company and no further. */
 async function holdHalfWay(system: System, companyId: number) {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const { promise: isHeld, resolve: nowHeld } = Promise.withResolvers<void>();
@@ -297,7 +306,7 @@ async function halfOf(system: System, companyId: number) {
   return rows[0];
 }
 
-/** For the files and notes of uploads that were cut off: nobody takes them for such that are under way. */
+/** After a day, files and notes of uploads that were cut off no longer count as uploads under way. */
 async function letDayPass(system: System): Promise<void> {
   const spool = path.join(system.env.DATA_DIR!, 'media', '.spool');
   const then = new Date(Date.now() - DAY_MS);
@@ -307,7 +316,7 @@ async function letDayPass(system: System): Promise<void> {
 
 const NOTHING = { rows: {}, tables: {}, files: [] };
 
-/** What is left of companies: rows by their column, whatever holds a word of theirs, and files. */
+/** Traces of companies: rows by their column, and tables and files that contain one of their words. */
 async function findTraces(system: System, gone: readonly MarkedCompany[]) {
   const words = gone.flatMap(wordsOf);
   const rows: Record<string, number> = {};
@@ -322,7 +331,7 @@ async function findTraces(system: System, gone: readonly MarkedCompany[]) {
 const isEmpty = ({ rows, tables, files }: Awaited<ReturnType<typeof findTraces>>) =>
   Object.keys({ ...rows, ...tables }).length + files.length === 0;
 
-/** What nobody else's data holds. */
+/** Words that nobody else's data contains. */
 function wordsOf({ mark, phones, instances }: MarkedCompany): string[] {
   return [mark, phones, ...instances.flatMap(({ id, phone }) => [id, phone])];
 }

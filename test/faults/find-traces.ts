@@ -7,12 +7,12 @@ import { createRabbitBroker } from '@posthorn/core/platform/broker/rabbitmq.ts';
 import type { Sql } from '@posthorn/core/platform/database/db.ts';
 import { createLog } from '@posthorn/core/platform/process/log.ts';
 
-/** Another company's database in the place of ours: the simulated provider keeps what it was told. */
+/** The tables of the simulated provider: a real provider's database belongs to another company, and keeps its data. */
 const NOT_OURS = 'simulated\\_%';
 
 /**
- * The tables that hold any of these words, with the number of rows: in text, JSON, arrays, or as bytes. It asks the catalogue for
- * every table there is, and knows nothing of what any of them is for.
+ * The tables that contain any of these words, with the number of rows: in text, JSON, arrays, or as bytes. It reads
+ * every table in the catalogue, and knows nothing of their purposes.
  */
 export async function findInTables(sql: Sql, words: readonly string[]): Promise<Record<string, number>> {
   const { rows: tables } = await sql.query<{ name: string }>(
@@ -51,13 +51,13 @@ export async function findByColumn(sql: Sql, companyId: number): Promise<Record<
   return found;
 }
 
-/** The files below a folder that hold any of these words in their path or their bytes. */
+/** The files below a folder with any of these words in their path or their bytes. */
 export async function findInFiles(folder: string, words: readonly string[]): Promise<string[]> {
   const found: string[] = [];
   for (const entry of await readdir(folder, { withFileTypes: true, recursive: true })) {
     if (!entry.isFile()) continue;
     const file = path.join(entry.parentPath, entry.name);
-    // Files come and go: one that is gone by now leaves nothing.
+    // Files come and go: a file that is gone by now leaves no trace.
     const bytes = await readFile(file).catch((err: NodeJS.ErrnoException) => {
       if (err.code !== 'ENOENT') throw err;
       return null;
@@ -69,7 +69,7 @@ export async function findInFiles(folder: string, words: readonly string[]): Pro
   return found;
 }
 
-/** The bodies of all that waits in the queues, which it takes out of them: nobody else may consume them any more. */
+/** The bodies of all messages in the queues, which are removed from them: nobody else may consume them any more. */
 export async function takeQueued(amqpUrl: string): Promise<string[]> {
   const broker = createRabbitBroker({ url: amqpUrl, log: createLog({ level: 'silent', role: 'test' }) });
   const queues = [
@@ -81,7 +81,7 @@ export async function takeQueued(amqpUrl: string): Promise<string[]> {
     await broker.declare(queues);
     for (const queue of queues) {
       const last = randomUUID();
-      // Behind all that waits: when it comes, the queue is empty.
+      // Behind all waiting messages: when it arrives, the queue is empty.
       await broker.publish(queue, last);
       const { promise: isEmpty, resolve } = Promise.withResolvers<void>();
       const consumer = await broker.consume(queue, { prefetch: 64 }, async (body) => {

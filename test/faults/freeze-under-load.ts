@@ -13,16 +13,19 @@ import { useSystem } from './use-system.ts';
 
 export const FROZEN_MS = sized(20_000, 20_000, 100_000);
 const INSTANCES = 16;
-/** Sends and streams go on within this. */
+/** Sends and streams continue within this time. */
 const AIM_MS = 15_000;
-/** What no busy machine explains: as long as it is frozen, which is what happened before. */
+/** A delay that no busy machine explains: as long as the freeze itself, which was once a bug. */
 const NEVER_MS = FROZEN_MS * 0.95;
 const PAUSE_MS = 1_000;
 
-/** What `freezeUnderLoad` wakes again. */
+/** The processes that `freezeUnderLoad` wakes again. */
 export type Frozen = Pick<RunningProcess, 'signal'>;
 
-/** Freezes what `freeze` stops, under load, and wakes it; all goes on meanwhile and nothing is doubled after. */
+/**
+ * Freezes the processes of `freeze` under load, and wakes them; meanwhile everything continues, and afterwards nothing
+ * is doubled.
+ */
 export async function freezeUnderLoad(
   t: TestContext,
   what: string,
@@ -31,7 +34,7 @@ export async function freezeUnderLoad(
   const system = await useSystem(t, { workers: 3, messaging: 2 });
   const { company, instances } = await connectInstances(system, INSTANCES);
   const [frozenUrl, liveUrl] = system.urls as [string, string];
-  // Clients of the API that may be frozen wait for it; the others must not.
+  // Clients of an API that may be frozen wait for it; the others must not.
   const half = INSTANCES / 2;
   const perInstance = Math.round(FROZEN_MS / PAUSE_MS);
   const viaFrozen = sendTexts(
@@ -68,7 +71,7 @@ export async function freezeUnderLoad(
   });
   const stalled = watchGrowth(async () => {
     const { rows } = await system.db.query<{ n: number }>(
-      // Instances on which nothing waits for more than a moment count up with every look.
+      // Counts up with every look, for instances on which nothing waits for more than a moment.
       `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint * (NOT EXISTS (
          SELECT 1 FROM outbox WHERE created_at < now() - interval '1 s'))::int AS n`,
     );
@@ -83,7 +86,7 @@ export async function freezeUnderLoad(
   const accepted = new Map([...(await viaFrozen.done), ...(await viaLive.done)]);
   const { repeatsDropped } = await proveExactlyOnce(system, instances, accepted);
   await waitFor(async () => {
-    // All that came after the first one that it was given; what was there before it began is not for it.
+    // All events after the first one that it got; events from before its start are not for it.
     const { rows } = await system.db.query<{ event_id: string }>(
       `SELECT event_id FROM events WHERE company_id = $1 AND tx < event_horizon()
          AND (tx, id) >= (SELECT tx, id FROM events WHERE company_id = $1 AND event_id = $2)`,

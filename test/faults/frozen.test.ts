@@ -16,7 +16,7 @@ async function freezeLeader(system: System): Promise<Frozen> {
   return leader.process;
 }
 
-/** In one run, where each alone is held by the larger sizes. */
+/** Both in one run; larger sizes freeze each of them alone. */
 async function freezeBoth(system: System): Promise<Frozen> {
   const frozen = [await freezeLeader(system), await freezeApi(system)];
   return {

@@ -7,10 +7,13 @@ import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
 import type { PhoneHandle } from '../support/whatsapp/phone-handle.ts';
 import type { Terminator } from './hurt-workers.ts';
 
-/** What is killed. A process takes the longest to come back. `cuts`: each connection to the database, after any byte, for a while. */
+/**
+ * The parts that can be killed. A process takes the longest to come back. `cuts`: each connection to the database,
+ * after any byte, for a while.
+ */
 export type What = 'answers' | 'connections' | 'process' | 'database' | 'lease' | 'cuts';
 
-/** A kill comes within so long after all are connected. */
+/** A kill comes within this time after all instances are connected. */
 const WITHIN_MS = 800;
 const BACK_MS = 120_000;
 const CUTS_MS = 5_000;
@@ -19,22 +22,22 @@ export interface Hurting {
   network: WhatsAppNetwork;
   system: System;
   terminator: Terminator;
-  /** To the database. */
+  /** The link to the database. */
   link: RaggedLink;
   /** The phones of the instances. */
   phones: readonly PhoneHandle[];
   kills: number;
-  /** In turn. */
+  /** These take turns. */
   whats: readonly What[];
   signal: AbortSignal;
 }
 
-/** Kills again and again, each time when all instances are back. Answers how often what was killed. */
+/** Kills again and again, each time when all instances are connected again. Returns how often each part was killed. */
 export async function hurtWhatsApp(hurting: Hurting): Promise<Map<What, number>> {
   const { network, system, terminator, link, phones, kills, whats, signal } = hurting;
   const counts = new Map<What, number>();
   for (let kill = 0; kill < kills && !signal.aborted; kill += 1) {
-    // Whoever is killed should be at work.
+    // Instances should be at work when they are hit.
     await waitFor(() => phones.every(({ device }) => device.connection !== null), BACK_MS, {
       what: `all are back after kill ${kill}`,
     }).catch(async (err: Error) => {
@@ -65,7 +68,10 @@ export async function hurtWhatsApp(hurting: Hurting): Promise<Map<What, number>>
   return counts;
 }
 
-/** The network has the next message of each device, and its answer is lost with the line. Resolves when one is. */
+/**
+ * The network takes the next message of each device, and the answer is lost together with the line. Resolves when one
+ * is lost.
+ */
 async function loseAnswers(network: WhatsAppNetwork): Promise<void> {
   const lost = new Set<object>();
   network.faults.onMessage = (device) => {

@@ -4,7 +4,7 @@ import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { waitFor } from '../support/process.ts';
 import type { System, SystemWorker } from '../support/system.ts';
 
-/** Ends connections of a system; has one of its own, which it spares. */
+/** Ends connections of a system, but not its own. */
 export interface Terminator {
   /** The connections that hold the workers' locks. */
   cutLocks(): Promise<void>;
@@ -46,7 +46,7 @@ export async function knownWorkers(system: System): Promise<KnownWorker[]> {
   });
 }
 
-/** Who owns shard 0, and somebody who does not, as soon as there are both: between two owners it has none. */
+/** The owner of shard 0 and another worker, as soon as both exist: between two owners the shard has none. */
 export function leaderAndOther(system: System): Promise<{ leader: KnownWorker; other: KnownWorker }> {
   const look = async () => {
     const { rows } = await system.db.query<{ owner_id: number }>(
@@ -60,7 +60,7 @@ export function leaderAndOther(system: System): Promise<{ leader: KnownWorker; o
   return waitFor(look, undefined, { what: 'a worker owns shard 0, and there is another' });
 }
 
-/** Stops a worker at a moment when one of its transactions is open and has a place in the order of events. */
+/** Freezes a worker at a moment when one of its transactions is open and has a place in the order of events. */
 export async function freezeInTransaction(db: Db, worker: KnownWorker): Promise<boolean> {
   const open = async () => {
     const { rows } = await db.query(
@@ -72,7 +72,7 @@ export async function freezeInTransaction(db: Db, worker: KnownWorker): Promise<
   for (let attempt = 0; attempt < 300; attempt += 1) {
     while (!(await open())) await delay(1);
     worker.process.signal('SIGSTOP');
-    // What the database was about to finish by itself is finished by then.
+    // By then the database has finished everything that it would finish by itself.
     await delay(300);
     if (await open()) return true;
     worker.process.signal('SIGCONT');

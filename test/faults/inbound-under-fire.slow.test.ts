@@ -19,7 +19,7 @@ interface Fire {
   faults: ((system: System) => Promise<void>)[];
 }
 
-/** Messages come and go for `overMs`, the faults spread over that time; then everything is counted. */
+/** Messages come and go for `overMs`, with the faults spread over that time; then everything is counted. */
 async function holdUnderFire(t: TestContext, { workers, overMs, faults }: Fire): Promise<System> {
   const system = await useSystem(t, { workers });
   await controlOf(system.sandboxUrl).post('/defaults', { auto_read: true, read_delay_ms: 200 });
@@ -54,7 +54,7 @@ test(`${RECEIVED} received messages while the lock connections are cut ${CUTS} t
   const faults = Array.from({ length: CUTS + ENDS }, (_, nth) =>
     fire(nth % every === every - 1 ? 'endAll' : 'cutLocks'),
   );
-  // A process that is frozen keeps its sessions until the next login ends them; one that is cut off closes them first.
+  // A frozen process keeps its sessions until the next login ends them; a process that is cut off closes them first.
   await proveOneSessionEach(await holdUnderFire(t, { workers: 2, overMs: faults.length * 2_000, faults }));
 });
 

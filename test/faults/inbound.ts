@@ -8,7 +8,7 @@ import type { ConnectedInstance } from './traffic.ts';
 export interface InboundTraffic {
   /** Messages that the network has taken from phones so far. */
   written(): number;
-  /** By instance: network ids in the order in which they were written. */
+  /** By instance: network ids in the order of writing. */
   done: Promise<Map<string, string[]>>;
 }
 
@@ -43,12 +43,12 @@ export function writeToInstances(
   }
 
   const done = Promise.all(Array.from({ length: WRITERS }, (_, i) => write(i))).then(() => ids);
-  // A test that failed before it waited for this has said enough.
+  // A test that failed before it waited for this needs no second error.
   done.catch(() => undefined);
   return { written: () => written, done };
 }
 
-/** The proof: every message that a phone wrote is stored once and told once, and nothing else is. */
+/** The proof: every message of a phone is stored once and causes one event, and nothing else does. */
 export async function proveInboundOnce(
   system: System,
   expected: Map<string, string[]>,
@@ -66,7 +66,9 @@ export async function proveInboundOnce(
   await proveStoredOnce(system, expected);
 }
 
-/** The same, when the network has nothing left: each is stored and told once, and nothing else is. */
+/**
+ * The same, when the network has nothing left: each message is stored once and causes one event, and nothing else does.
+ */
 export async function proveStoredOnce(
   system: System,
   expected: ReadonlyMap<string, readonly string[]>,
@@ -89,7 +91,7 @@ export async function proveStoredOnce(
   assert.deepEqual(told.rows[0], { n: total, distinct: total }, 'message.received is logged once a message');
 }
 
-/** Every receipt of messages that were sent is recorded, once: the phones received and read all of them. */
+/** Every receipt of sent messages is recorded once: the phones received and read all of them. */
 export async function proveReceiptsOnce(system: System, accepted: Map<string, string[]>): Promise<void> {
   const total = [...accepted.values()].reduce((sum, ids) => sum + ids.length, 0);
   const counts = async (type: string) => {

@@ -20,7 +20,7 @@ const INSTANCES = 4;
 const PAUSE_MS = 50;
 const OLD = randomBytes(32).toString('hex');
 const NEW = randomBytes(32).toString('hex');
-/** What each round of restarts sets (docs/operating.md, "Changing a secret"). */
+/** The settings of each round of restarts (docs/operating.md, "Changing a secret"). */
 const ROUNDS = [
   { ENCRYPTION_KEY: OLD, ENCRYPTION_KEYS_ACCEPTED: NEW, JWT_SECRET: OLD, JWT_SECRETS_ACCEPTED: NEW },
   { ENCRYPTION_KEY: NEW, ENCRYPTION_KEYS_ACCEPTED: OLD, JWT_SECRET: NEW, JWT_SECRETS_ACCEPTED: OLD },
@@ -66,7 +66,7 @@ test('ENCRYPTION_KEY and JWT_SECRET are changed under load: no request fails, ea
     refused.push(`${answer.status} ${said}`);
     return null;
   }
-  /** A webhook of its own for each type of event: their secrets are sealed by whichever process is asked. */
+  /** Adds a webhook of its own for each type of event: the process that serves the request seals its secret. */
   async function addWebhook(): Promise<void> {
     const path = `/${randomUUID()}`;
     const { port } = receiver.address() as AddressInfo;

@@ -7,14 +7,14 @@ import type { SeededCompany } from '../support/seed.ts';
 import type { System } from '../support/system.ts';
 import type { ConnectedInstance } from './traffic.ts';
 
-/** A company whose every text, name, address and file holds its mark. */
+/** A company whose every text, name, address and file contains its mark. */
 export interface MarkedCompany {
   company: SeededCompany;
   instances: ConnectedInstance[];
   mark: string;
   /**
-   * Begins the number of everybody who writes to it or is written to. Nine digits: six stand by chance in the ids, times and
-   * hexadecimal files of others.
+   * The first digits of everybody who writes to it or is written to. Nine digits: six occur by chance in the ids, times
+   * and hexadecimal files of others.
    */
   phones: string;
 }
@@ -22,13 +22,13 @@ export interface MarkedCompany {
 /** Answers by request and status, e.g. `text 202`. */
 export type Answers = Map<string, number>;
 
-/** Of each kind: enough that whatever is stopped, something of each is under way. */
+/** How many of each kind run at once: enough that at any stop something of each kind is under way. */
 const AT_ONCE = 2;
 const PAUSE_MS = 50;
 const SLOW_UPLOAD_MS = 6_000;
 const SLOW_UPLOAD_PIECES = 12;
 
-/** Puts the mark into what the tables keep of a company and of its instances. */
+/** Puts the mark into the rows of a company and of its instances. */
 export async function markCompany(
   system: System,
   { company, instances, mark }: MarkedCompany,
@@ -47,8 +47,8 @@ export async function markCompany(
 }
 
 /**
- * Does everything that a company can do, without a pause and whatever it is answered, until `signal` fires. Its phones go
- * on writing too.
+ * Does everything that a company can do, without a pause and whatever the answers are, until `signal` fires. Its phones
+ * keep writing too.
  */
 export async function doEverything(
   system: System,
@@ -142,7 +142,7 @@ export async function doEverything(
   return answers;
 }
 
-/** An upload whose body takes seconds: it is let in long before it is stored. */
+/** An upload whose body takes seconds: it is admitted long before it is stored. */
 async function uploadSlowly(
   url: string,
   marked: MarkedCompany,

@@ -8,19 +8,19 @@ import {
   type SessionSink,
 } from '@posthorn/core/network/driver.ts';
 
-/** What the network knows of one instance. */
+/** The network's data about one instance. */
 interface Account {
-  /** The pairing that holds, by its number; null after a logout. */
+  /** The number of the valid pairing; null after a logout. */
   pairing: number | null;
   pairings: number;
   isBanned: boolean;
-  /** The sessions that are open, and what ends each: a newer one does. */
+  /** The open sessions, and the function that ends each, e.g. when a newer one logs in. */
   open: Map<object, (reason: DisconnectReason) => void>;
-  /** The newest ownership that has opened it. */
+  /** The highest epoch that has opened it. */
   epoch: number;
   connected: number;
   received: string[];
-  /** What happened, for whoever reads a failure. */
+  /** The history of the account, to explain a failure. */
   story: string[];
 }
 
@@ -62,7 +62,7 @@ export function createMoodyNetwork(): MoodyNetwork {
     const me = { isConnected: false };
     const isOpen = () => account.open.has(me);
     account.story.push(`opened in ${epoch}`);
-    // A login ends the sessions before it; one by a worker that has lost the instance is refused.
+    // A login ends earlier sessions; a login by a worker that has lost the instance is refused.
     const isStale = epoch < account.epoch;
     if (!isStale) for (const endOther of account.open.values()) endOther('replaced');
     account.open.set(me, end);
@@ -150,7 +150,7 @@ export function createMoodyNetwork(): MoodyNetwork {
       isCalm = true;
     },
     driver: {
-      // That of seeded instances: a worker opens an instance on its own network alone.
+      // The network of seeded instances, because a worker opens an instance only on its own network.
       name: 'sandbox',
       dedupes: true,
       window: 1,

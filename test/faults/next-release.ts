@@ -15,7 +15,7 @@ export interface Release {
   remove(): void;
 }
 
-/** The release that stands in `dir`. */
+/** The release in the folder `dir`. */
 export function releaseIn(dir: string, remove: () => void = () => undefined): Release {
   return {
     dir,
@@ -29,7 +29,7 @@ export function releaseIn(dir: string, remove: () => void = () => undefined): Re
   };
 }
 
-/** Expand-only, of every table: what the version before it neither reads nor writes. */
+/** Expand-only, for every table: the previous version neither reads nor writes the new column. */
 const MIGRATION = `import { Migration } from '@mikro-orm/migrations';
 
 export class NextRelease extends Migration {
@@ -54,7 +54,7 @@ CREATE TABLE notes (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, message_
 }
 `;
 
-/** A copy of this checkout as its next release might be: one migration more, and one optional field in texts. */
+/** A copy of this checkout in the shape of a next release: one migration more, and one optional field in texts. */
 export function makeNextRelease(): Release {
   const copy = makeFreshCopy();
   const forget = reap({ dir: path.dirname(copy.dir) });
@@ -62,7 +62,7 @@ export function makeNextRelease(): Release {
     const at = path.join(copy.dir, file);
     const before = readFileSync(at, 'utf8');
     assert.equal(before.split(from).length, 2, `"${from}" stands once in ${file}`);
-    // Another file instead of other bytes: the old one may be a hard link.
+    // A new file instead of new bytes: the old one may be a hard link.
     rmSync(at);
     writeFileSync(
       at,

@@ -9,12 +9,12 @@ import { knownWorkers } from './hurt-workers.ts';
 import { connectInstances, proveExactlyOnce, proveOneSessionEach, sendTexts } from './traffic.ts';
 import { useSystem } from './use-system.ts';
 
-/** Too short for anybody to notice: what was on its way arrives late. */
+/** Too short for anybody to notice: data on its way arrives late. */
 const BRIEF_MS = 4_000;
 const CUT_MS = sized(20_000, 20_000, 60_000);
 const INSTANCES = 16;
 const PAUSE_MS = 400;
-/** Until the sending begins to be measured, and after the cut. */
+/** The time before the sending is measured, and after the cut. */
 const REST_MS = 15_000;
 const AIM_MS = 15_000;
 
@@ -27,7 +27,7 @@ test(`a worker that is cut off from the database for ${BRIEF_MS / 1000} s, then 
   throughLink.port = String(link.port);
   const cutOff = await system.addWorker({ env: { DATABASE_URL: throughLink.href } });
   const { company, instances } = await connectInstances(system, INSTANCES);
-  /** Of the worker behind the link; 16 is its half. */
+  /** The number of shards of the worker behind the link; 16 is half of all. */
   const shardsOf = async () => {
     const known = (await knownWorkers(system)).find(({ process }) => process.pid() === cutOff.pid());
     const { rows } = await system.db.query<{ n: number }>(

@@ -7,10 +7,10 @@ import type { System } from '../support/system.ts';
 import { connectInstances } from './traffic.ts';
 import { useSystem } from './use-system.ts';
 
-/** More deaths than any ladder has rungs: a loop is one that goes on beyond this. */
+/** More deaths than the steps of any escalation: a longer series is a loop. */
 const DEATHS_MAX = 12;
 
-/** A statement on these rows never ends: whoever runs it is killed by the test, as by a crash in it. */
+/** Statements on these rows never end: the test kills the worker that runs one, as a crash would. */
 async function curse(system: System, table: 'messages' | 'outbox', condition: string): Promise<void> {
   await system.db.query(`
     CREATE FUNCTION hold_cursed() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -21,7 +21,7 @@ async function curse(system: System, table: 'messages' | 'outbox', condition: st
     CREATE TRIGGER hold_cursed BEFORE INSERT ON ${table} FOR EACH ROW EXECUTE FUNCTION hold_cursed()`);
 }
 
-/** Kills the worker each time it is in what kills it, until `done`. Answers how often. */
+/** Kills the worker each time that it runs a cursed statement, until `done`. Returns how often. */
 async function killUntil(
   system: System,
   isDying: () => Promise<boolean>,
@@ -34,7 +34,7 @@ async function killUntil(
       assert.ok(deaths < DEATHS_MAX, 'the worker dies of it for ever');
       await worker.kill('SIGKILL');
       deaths += 1;
-      // What the dead worker had asked for goes on at the server otherwise.
+      // The statements of the dead worker would otherwise run on at the server.
       await system.db.query(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
          WHERE datname = current_database() AND wait_event = 'PgSleep'`,

@@ -9,8 +9,8 @@ import type { System } from '../support/system.ts';
 import { startAdmin } from './admin-process.ts';
 
 /**
- * Exports a company while it works. The export has every message that was accepted before it began, once, with its media,
- * as the manifest says, and nothing of another company. Gives the number of messages.
+ * Exports a company while it works. The export has every message that was accepted before it began, once, with its
+ * media, as the manifest says, and nothing of another company. Returns the number of messages.
  */
 export async function proveExport(
   system: System,

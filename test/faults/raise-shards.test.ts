@@ -46,7 +46,7 @@ test('shards are raised from 32 to 64 and to 1,024 under load, with a worker kil
   tellFigure(`${INSTANCES} instances among 64 shards after`, performance.now() - since, { atMost: 30_000 });
 
   const raising = raise(system, 1_024);
-  // In the midst of the moves: some instances have left, and others have not.
+  // In the middle of the moves: some instances have moved, and others have not.
   await waitFor(async () => (await lockedShards(system)) > 64, 30_000, { everyMs: 20 });
   await delay(300);
   await system.workers[0]!.kill('SIGKILL');

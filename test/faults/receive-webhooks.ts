@@ -4,14 +4,14 @@ import { createCipher } from '@posthorn/core/platform/encryption.ts';
 import type { System } from '../support/system.ts';
 import { startReceiver } from '../webhooks/support.ts';
 
-/** What an endpoint that answers 200 got so far. */
+/** The webhooks that an endpoint, which always answers 200, has received so far. */
 export interface ReceivedWebhooks {
   /** Ids of events. */
   delivered: Set<string>;
   attempts(): number;
 }
 
-/** Adds a webhook of a company at an endpoint that is there until the test ends. */
+/** Adds a webhook of a company at an endpoint that lives until the test ends. */
 export async function receiveWebhooks(
   t: TestContext,
   system: System,

@@ -12,11 +12,11 @@ import { useSystem } from './use-system.ts';
 
 const isWhole = process.env.POSTHORN_FULL === '1' || IS_WHOLE;
 const REQUESTS = isWhole ? 5_000 : sized(300, 1_500, 5_000);
-/** Of them to billing; the others are sends. */
+/** The share of requests to billing; the others are sends. */
 const BILLING_SHARE = 1 / 3;
 const INSTANCES = 10;
 const PAUSE_MS = 100;
-/** The delay of production: many looks of the balancer at /ready, some of which may be slow. */
+/** The delay of production: long enough for many looks of the balancer at /ready, some of which may be slow. */
 const env: Record<string, string> = isWhole
   ? { NODE_ENV: 'production', BILLING_SIMULATED: 'true' }
   : { SHUTDOWN_DELAY_SECONDS: '5' };
@@ -46,7 +46,7 @@ test(`a rolling restart of all roles under ${REQUESTS} requests behind a balance
   const sendAll = async (instance: ConnectedInstance): Promise<[string, string[]]> => {
     const accepted: string[] = [];
     for (let nth = 0; goesOn(); nth += 1) {
-      // Two messages a contact at most, so that the guard, which is on, lets them pass.
+      // At most two messages a contact, so that the guard, which is on, lets them pass.
       const to = `5531${String(instances.indexOf(instance) * 100_000 + Math.floor(nth / 2)).padStart(9, '0')}`;
       const answer = await ask(messaging, company, 'POST', `/v1/instances/${instance.id}/messages/text`, {
         to,
@@ -69,7 +69,10 @@ test(`a rolling restart of all roles under ${REQUESTS} requests behind a balance
   await proveExactlyOnce(system, instances, new Map(accepted));
 });
 
-/** One process of each role after the other, each back in the balancer's turn before the next one goes. */
+/**
+ * Restarts one process of each role after the other; each gets requests from the balancer again before the next one
+ * stops.
+ */
 async function restartInTurn(
   system: System,
   balancers: { messaging: Balancer; billing: Balancer },

@@ -11,10 +11,10 @@ import { useSystem } from './use-system.ts';
 const INSTANCES = 4;
 const SENDS = sized(40, 40, 400);
 const PAUSES = sized(2, 2, 9);
-/** Nobody declares a worker dead that is silent for so long. */
+/** A worker that is silent for this long is not declared dead. */
 const PAUSE_MS = 3_000;
 const APART_MS = 150;
-/** To schedule them all on a busy machine. */
+/** The time to schedule all of them on a busy machine. */
 const AHEAD_MS = 20_000;
 
 test(`a worker that claimed scheduled sends stands still for 3 s, ${PAUSES} times: none overtakes another of its instance`, async (t) => {
@@ -38,7 +38,7 @@ test(`a worker that claimed scheduled sends stands still for 3 s, ${PAUSES} time
           body: JSON.stringify({
             type: 'text',
             send_at: new Date(firstMs + i * APART_MS).toISOString(),
-            // Two a contact at most, so that the guard lets them pass.
+            // At most two a contact, so that the guard lets them pass.
             body: {
               to: `5521${String(nth * 10_000 + Math.floor(i / 2)).padStart(9, '0')}`,
               text: `nth ${i}`,

@@ -37,7 +37,7 @@ let parts: Parts;
 let orm: Orm;
 let company: SeededCompany;
 let network: MoodyNetwork;
-/** The network ids of what was accepted, by instance and in order. */
+/** The network ids of accepted texts, by instance and in order. */
 const texts = new Map<string, string[]>();
 const workers: RunningWorker[] = [];
 before(async () => {
@@ -144,19 +144,19 @@ async function useAtRandom(instanceId: string, untilMs: number): Promise<void> {
       { orm, bus: parts.bus, clock: systemClock },
       { principal: company.principal, instanceId, action },
     );
-    // Refused in this state, or the database failed: then it was not asked for.
+    // Refused in this state, or the database failed: then the request had no effect.
     const isTaken = await asked.then(
       () => true,
       () => false,
     );
     if (isTaken) network.of(instanceId).story.push(`asked to ${action}`);
-    // One whose answer is lost may have been accepted, and is not waited for.
+    // A text whose answer is lost may have been accepted, and is not waited for.
     const accepted = await enqueue(instanceId).catch(() => null);
     if (accepted) texts.get(instanceId)!.push(accepted);
   }
 }
 
-/** Updates of some instances fail for a while, as late or as refused, and connections end. */
+/** For a while updates of some instances fail, with a timeout or a refusal, and connections end. */
 async function failAtRandom(ids: readonly string[], untilMs: number): Promise<void> {
   for (let round = 0; performance.now() < untilMs; round += 1) {
     await retried(async () => {
@@ -196,7 +196,7 @@ async function readAll(): Promise<Row[]> {
   return rows;
 }
 
-/** Those that are not as they are wanted, in the end, with what happened to them. */
+/** The instances that are not in their desired state at the end, with their histories. */
 async function waitUntilSettled(ids: readonly string[]): Promise<string[]> {
   const unsettled = async () => (await readAll()).filter((row) => !isSettled(row)).map(({ id }) => id);
   await waitFor(async () => (await unsettled()).length === 0, SETTLES_WITHIN_MS).catch(() => undefined);
@@ -222,7 +222,7 @@ function tell(instanceId: string): string {
   return `${open.size} open, ${connected} connected: ${story.join(', ')}`;
 }
 
-/** Accepts a text as the API does, and gives its id at the network. */
+/** Accepts a text as the API does, and returns its id at the network. */
 async function enqueue(instanceId: string): Promise<string> {
   const messageId = newId();
   await parts.db.query(

@@ -5,21 +5,21 @@ import type { SeededCompany } from '../support/seed.ts';
 import type { System } from '../support/system.ts';
 import type { ConnectedInstance } from './traffic.ts';
 
-/** How far ahead sends are scheduled: longer than anything that is killed stays away. */
+/** How far ahead sends are scheduled: longer than a killed part stays away. */
 const AHEAD_MS = 40_000;
 const RETRY_MS = 100;
 
-/** What a soak sends until it is told to stop, all of it repeated under its key until it is taken. */
+/** The sends of a soak until it is stopped; each is repeated under its key until it is accepted. */
 export interface SoakLoad {
   /** By instance, in the order in which the network must get them. */
   accepted: Map<string, string[]>;
-  /** Since the last call: how long each request took that was answered at once, and how many had to be repeated. */
+  /** Since the last call: the time of each request that was answered at once, and the number of repeated ones. */
   takeLatencies(): { ms: number[]; repeated: number };
-  /** Texts, each instance `perSecond` of them, or as fast as they are answered. */
+  /** Sends texts on an instance, `perSecond` of them, or as fast as they are answered. */
   texts(instance: ConnectedInstance, perSecond: number | null, signal: AbortSignal): Promise<void>;
-  /** Pictures of their own, uploaded before. */
+  /** Sends pictures that were uploaded before. */
   pictures(instance: ConnectedInstance, perSecond: number, signal: AbortSignal): Promise<void>;
-  /** Texts that are due some seconds later. */
+  /** Schedules texts that are due some seconds later. */
   scheduled(instance: ConnectedInstance, perSecond: number, signal: AbortSignal): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export function createSoakLoad(system: System, company: SeededCompany): SoakLoad
   let repeated = 0;
   let turn = 0;
 
-  /** Asks one server after the other until one takes it. A refusal that repeating cannot change throws. */
+  /** Tries one server after the other until one accepts. Throws at a refusal that a repeat cannot change. */
   async function post(path: string, body: object | (() => FormData)): Promise<Record<string, string>> {
     const key = randomUUID();
     for (let attempt = 0; ; attempt += 1) {
@@ -65,7 +65,7 @@ export function createSoakLoad(system: System, company: SeededCompany): SoakLoad
     }
   }
 
-  /** Runs `work` in an even pace; what takes longer is not caught up with. */
+  /** Runs `work` at an even pace; it does not catch up after a slow run. */
   async function pace(perSecond: number | null, signal: AbortSignal, work: () => Promise<void>) {
     for (let dueAt = performance.now(); !signal.aborted; ) {
       await work();
@@ -75,7 +75,9 @@ export function createSoakLoad(system: System, company: SeededCompany): SoakLoad
     }
   }
 
-  /** Another text each time, to somebody who got one at most from this instance: the guard, which is on, lets two pass. */
+  /**
+   * Another text each time, to somebody who got at most one from this instance: the guard, which is on, lets two pass.
+   */
   function nextText(instance: ConnectedInstance): { to: string; text: string } {
     const nth = counts.get(instance.id) ?? 0;
     counts.set(instance.id, nth + 1);
@@ -106,7 +108,7 @@ export function createSoakLoad(system: System, company: SeededCompany): SoakLoad
     async pictures(instance, perSecond, signal) {
       const picture = await jpeg();
       await pace(perSecond, signal, async () => {
-        // Equal ones would be stored once.
+        // Equal pictures would be stored once.
         const file = new Blob([new Uint8Array(picture), randomBytes(16)], { type: 'image/jpeg' });
         const { media_id } = await post(`${pathOf(instance)}/media`, () => {
           const form = new FormData();

@@ -7,12 +7,12 @@ import type { SoakLoad } from './soak-load.ts';
 /** One line of the table that a soak prints. */
 export interface Sample {
   minute: number;
-  /** Requests that were taken at once, and those that had to be repeated. */
+  /** Requests that were accepted at once, and those that had to be repeated. */
   taken: number;
   repeated: number;
   acceptP50: number;
   acceptP99: number;
-  /** From the accept to the network's answer, of texts. */
+  /** From the accept to the network's answer, for texts. */
   sendP50: number;
   sendP99: number;
   messagingMb: number;
@@ -73,7 +73,7 @@ export async function takeSample(
   };
 }
 
-/** The head of a table of Markdown. */
+/** The head of a table in Markdown. */
 export function headOf(sample: Sample): string {
   const names = Object.keys(sample) as (keyof Sample)[];
   const head = names.map((name) => (UNITS[name] ? `${name} (${UNITS[name]})` : name));
@@ -88,7 +88,9 @@ export function lineOf(cells: Sample | readonly string[]): string {
   return `| ${shown.join(' | ')} |`;
 }
 
-/** What must not grow with time: by how much the last third may exceed the middle one, by medians. */
+/**
+ * Measures that must not grow with time: by how much the median of the last third may exceed that of the middle one.
+ */
 const FLAT: Partial<Record<keyof Sample, number>> = {
   acceptP50: 1.5,
   sendP50: 1.5,
@@ -97,7 +99,7 @@ const FLAT: Partial<Record<keyof Sample, number>> = {
   outboxKb: 1.5,
   deliveriesKb: 1.5,
 };
-/** Fewer minutes say nothing of it. */
+/** Fewer minutes do not show growth. */
 const MINUTES_MIN = 30;
 
 export function assertFlat(samples: readonly Sample[]): void {

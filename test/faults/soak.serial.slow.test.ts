@@ -15,7 +15,7 @@ import { connectInstances, proveExactlyOnce, proveOneSessionEach } from './traff
 
 const MINUTES = Number(process.env.POSTHORN_SOAK_MINUTES ?? sized(1, 1, 60));
 const MINUTE_MS = 60_000;
-/** How long the machine's rate is measured for, after processes that are new have got warm. */
+/** How long the machine's rate is measured, after new processes have warmed up. */
 const WARM_UP_MS = 5_000;
 const MEASURED_MS = 10_000;
 /** Each waits for its answer before it sends again: enough of them to keep the machine busy. */
@@ -25,7 +25,7 @@ const SCHEDULE_INSTANCES = 2;
 const PICTURES_PER_SECOND = 1;
 const SCHEDULED_PER_SECOND = 1;
 const RECEIVED_PER_SECOND = 10;
-/** Everything that was taken by the end is done within this. */
+/** Everything accepted before the end is done within this time. */
 const SETTLE_MS = 300_000;
 
 test(`a soak of ${MINUTES} min at half of the machine's rate, sends, pictures, schedule, received messages and webhooks, with a random kill each minute: none lost, none twice`, async (t) => {
@@ -59,7 +59,7 @@ test(`a soak of ${MINUTES} min at half of the machine's rate, sends, pictures, s
     ...picturers.map((instance) => load.pictures(instance, PICTURES_PER_SECOND, signal)),
     ...schedulers.map((instance) => load.scheduled(instance, SCHEDULED_PER_SECOND, signal)),
   ]);
-  // A refusal for good ends the soak with its minute.
+  // A permanent refusal ends the soak in its minute.
   let failure: unknown;
   sending.catch((err) => {
     failure = err;
@@ -128,7 +128,7 @@ interface Victim {
   hurt(): Promise<void>;
 }
 
-/** All that may die at any time, and comes back at once. */
+/** Everything that may die at any time, and comes back at once. */
 function victimsOf(system: System, postgres: PostgresServer, broker: RabbitServer): Victim[] {
   const killed = (name: string, each: { kill(): Promise<unknown>; restart(): Promise<void> }): Victim => ({
     name,

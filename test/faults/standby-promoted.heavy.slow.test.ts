@@ -13,7 +13,7 @@ import { connectInstances, proveExactlyOnce, proveOneSessionEach, proveUsage, se
 const SENDS = sized(400, 1_000, 10_000);
 const INSTANCES = 10;
 const PAUSE_MS = 200;
-/** How long whoever watches a cluster takes to see that the primary is gone. */
+/** How long the supervisor of a cluster takes to notice that the primary is gone. */
 const NOTICED_MS = 2_000;
 
 test('a synchronous standby promoted under load: some seconds of 503, then on by itself; each message once, in order', async (t) => {
@@ -66,7 +66,7 @@ test('a synchronous standby promoted under load: some seconds of 503, then on by
   );
 });
 
-/** From here on each commit waits for the standby: what was acknowledged is on both. */
+/** From here on each commit waits for the standby: acknowledged data is on both. */
 async function makeSynchronous(primary: PostgresServer): Promise<void> {
   await using(primary, async (db) => {
     await db.query("ALTER SYSTEM SET synchronous_standby_names = 'standby'");

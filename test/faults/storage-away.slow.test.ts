@@ -19,7 +19,7 @@ const AWAY_MS = sized(5_000, 15_000, 60_000);
 const INSTANCES = 4;
 const PAUSE_MS = 250;
 
-/** Where media is stored, and how it goes. */
+/** The kind of media storage, and how it fails. */
 interface Storage {
   env: Record<string, string>;
   goAway(system: System): Promise<void>;
@@ -33,7 +33,7 @@ const STORAGES: Record<string, (t: TestContext) => Promise<Storage>> = {
       env: {},
       async goAway(system) {
         renameSync(folder(system), `${folder(system)}-away`);
-        // As below a disk that is not mounted any more.
+        // As with a disk that is no longer mounted.
         mkdirSync(folder(system));
       },
       async comeBack(system) {
@@ -79,7 +79,7 @@ for (const [name, open] of Object.entries(STORAGES))
     async function send(instance: ConnectedInstance): Promise<void> {
       const media_id = await upload(instance);
       for (let nth = 0; !isOver && !t.signal.aborted; nth += 1) {
-        // Two messages a contact at most, so that the guard, which is on, lets them pass.
+        // At most two messages a contact, so that the guard, which is on, lets them pass.
         const to = `5531${String(instances.indexOf(instance) * 100_000 + Math.floor(nth / 2)).padStart(9, '0')}`;
         const answer = await fetch(`${pathOf(instance)}/messages/image`, {
           method: 'POST',
@@ -99,7 +99,7 @@ for (const [name, open] of Object.entries(STORAGES))
         const answer = await control.post(`/phones/5541${String(written).padStart(9, '0')}/messages`, {
           to: instance.phone,
           type: 'image',
-          // Each another one: equal ones are stored once.
+          // Each picture is different: equal ones are stored once.
           media_base64: Buffer.concat([picture, Buffer.from(String(written))]).toString('base64'),
           mime_type: 'image/jpeg',
         });

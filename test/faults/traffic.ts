@@ -48,20 +48,23 @@ export interface Traffic {
   refusals: Map<string, number>;
   /** The longest time that one request took until its 202, its retries included. */
   slowestMs(): number;
-  /** By instance: message ids in the order of their 202s. Resolves when all is accepted. */
+  /** By instance: message ids in the order of their 202s. Resolves when all are accepted. */
   done: Promise<Map<string, string[]>>;
 }
 
 /**
- * One sender an instance, each waiting for its 202 before the next send and repeating the same key and
- * body until it comes: the order of its 202s is the accept order. A refusal that repeating cannot change rejects `done`.
+ * One sender for each instance, which waits for its 202 before the next send and repeats the same key and body until it
+ * comes: the order of its 202s is the accept order. A refusal that a repeat cannot change rejects `done`.
  */
 export function sendTexts(
   system: Pick<System, 'urls' | 'stopping'>,
   company: Pick<SeededCompany, 'apiKey'>,
   instances: readonly ConnectedInstance[],
   perInstance: number,
-  /** A pause after each 202, so that the sending lasts as long as the faults do: in ms, or what is waited for after the nth. */
+  /**
+   * A pause after each 202, so that the sending lasts as long as the faults do: in ms, or a promise to wait for after
+   * the nth.
+   */
   pause: number | ((nth: number) => Promise<unknown>) = 0,
 ): Traffic {
   let accepted = 0;
@@ -71,7 +74,7 @@ export function sendTexts(
 
   async function sendOne(instance: ConnectedInstance, nth: number): Promise<void> {
     const key = randomUUID();
-    // Two messages a contact at most, so that the guard, which is on, lets them pass.
+    // At most two messages a contact, so that the guard, which is on, lets them pass.
     const to = `5531${String(instances.indexOf(instance) * 100_000 + Math.floor(nth / 2)).padStart(9, '0')}`;
     const startedAt = performance.now();
     for (let attempt = 0; ; attempt += 1) {
@@ -112,12 +115,12 @@ export function sendTexts(
       }
     }),
   ).then(() => ids);
-  // A test that failed before it waited for this has said enough.
+  // A test that failed before it waited for this needs no second error.
   done.catch(() => undefined);
   return { accepted: () => accepted, refusals, slowestMs: () => slowestMs, done };
 }
 
-/** By instance: what was accepted first, and then what was accepted later. */
+/** By instance: the messages that were accepted first, then those that were accepted later. */
 export function merge(
   first: ReadonlyMap<string, string[]>,
   later: ReadonlyMap<string, string[]>,
@@ -125,7 +128,7 @@ export function merge(
   return new Map([...first].map(([id, ids]) => [id, [...ids, ...(later.get(id) ?? [])]]));
 }
 
-/** The same send would be refused again, whatever heals meanwhile. */
+/** The same send would be refused again, whatever recovers meanwhile. */
 function isFinal(status: number, code: string | undefined): boolean {
   return status >= 400 && status < 500 && ![408, 429].includes(status) && code !== 'INSTANCE_NOT_CONNECTED';
 }
@@ -148,8 +151,9 @@ async function readLedger(system: System, from: string): Promise<LedgerEntry[]> 
 }
 
 /**
- * The proof: every accepted message is in the network's ledger once and in accept order, and every event of it in the log
- * once. Of several senders that were accepted side by side, each has its own order. Gives how many repeats the network dropped.
+ * The proof: every accepted message is in the network's ledger once and in accept order, and every event of it is in
+ * the log once. When several senders were accepted side by side, each has its own order. Returns how many repeats the
+ * network dropped.
  */
 export async function proveExactlyOnce(
   system: System,
@@ -204,7 +208,7 @@ function ledgerIdOf(messageId: string): string {
   return messageId.replaceAll('-', '').toUpperCase();
 }
 
-/** The usage counters (INS-21) say what was sent and delivered, to the message. */
+/** The usage counters (INS-21) equal the numbers of sent and delivered messages exactly. */
 export async function proveUsage(
   system: System,
   company: SeededCompany,

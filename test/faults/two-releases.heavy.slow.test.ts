@@ -20,15 +20,15 @@ import {
 } from './traffic.ts';
 
 const SIDE_BY_SIDE_MS = sized(10_000, 60_000, 60_000);
-/** What the old release is given on the new schema before the new one starts beside it. */
+/** The time in which the old release works alone on the new schema, before the new one starts beside it. */
 const OLD_ALONE_MS = 3_000;
 const INSTANCES = 8;
 const PAUSE_MS = 100;
 const env = { SHUTDOWN_DELAY_SECONDS: '5' };
 const REPORT_MS = 12_000;
-/** Below the limit of the test, so that its failure names what took too long. */
+/** Below the limit of the test, so that its failure names the slow step. */
 const [ASK_MS, MIGRATE_MS] = [60_000, 120_000];
-/** An installed checkout of the last release, to try its upgrade to this one; else this one stands for it. */
+/** An installed checkout of the last release, to try its upgrade to this one; by default this one takes its place. */
 const previous = releaseIn(process.env.POSTHORN_PREVIOUS_RELEASE ?? projectRoot);
 
 test(`two releases side by side for ${SIDE_BY_SIDE_MS / 1000} s under load, the upgrade and its taking back included: no request fails, each message goes out once and in order, each webhook is delivered`, async (t) => {
@@ -85,7 +85,7 @@ test(`two releases side by side for ${SIDE_BY_SIDE_MS / 1000} s under load, the 
   const sendAll = async (instance: ConnectedInstance): Promise<[string, string[]]> => {
     const accepted: string[] = [];
     for (let nth = 0; goesOn(); nth += 1) {
-      // Two messages a contact at most, so that the guard, which is on, lets them pass.
+      // At most two messages a contact, so that the guard, which is on, lets them pass.
       const to = `5531${String(instances.indexOf(instance) * 100_000 + Math.floor(nth / 2)).padStart(9, '0')}`;
       // The old release does not know the note and leaves it out.
       const body = { to, text: `message ${nth}`, note: `note ${nth}` };
@@ -103,7 +103,7 @@ test(`two releases side by side for ${SIDE_BY_SIDE_MS / 1000} s under load, the 
       await delay(PAUSE_MS);
     }
   };
-  /** Every owner answers every API, whichever of the two is the newer one. */
+  /** Every owner answers every API, whichever of the two is newer. */
   const callOwners = async () => {
     for (const url of system.urls)
       for (const { id } of instances) await ask(url, 'GET', `/v1/instances/${id}/profile`);
@@ -147,7 +147,7 @@ test(`two releases side by side for ${SIDE_BY_SIDE_MS / 1000} s under load, the 
     );
   await stop(old);
   await delay(OLD_ALONE_MS);
-  // The upgrade is taken back: the old release starts on the new schema, and the new one goes.
+  // The upgrade is undone: the old release starts on the new schema, and the new one stops.
   await Promise.all(Object.values(old).map((running) => running.restart()));
   await waitFor(() => isServing(messaging, old.messaging) && isServing(billing, old.billing));
   await stop(fresh);
@@ -188,7 +188,7 @@ function isServing(balancer: Balancer, server: ServingProcess): boolean {
   return balancer.isIn(server.url);
 }
 
-/** How many shards each worker has. */
+/** The number of shards of each worker. */
 async function shares(system: System): Promise<number[]> {
   const { rows } = await system.db.query<{ n: number }>(
     'SELECT count(*)::integer AS n FROM shards WHERE owner_id IS NOT NULL GROUP BY owner_id',

@@ -8,8 +8,8 @@ import { type System, startSystem } from '../support/system.ts';
 let server: Promise<PostgresServer> | undefined;
 
 /**
- * A system of its own for one test, stopped at its end however it ends. Its file has a PostgreSQL of its own: a process
- * that stands still keeps its transactions open, and they hold up the event logs of all databases of a server.
+ * A system of its own for one test, stopped at its end however it ends. Its file has a PostgreSQL of its own: a frozen
+ * process keeps its transactions open, and they delay the event logs of all databases of a server.
  */
 export async function useSystem(
   t: TestContext,
@@ -19,7 +19,7 @@ export async function useSystem(
     workers?: number;
     amqpUrl?: string;
     env?: Record<string, string>;
-    /** The way on which its processes reach the database, by its URL. */
+    /** Opens the way on which its processes reach the database, given its URL; returns the new URL. */
     over?: (databaseUrl: string) => Promise<string>;
   } = {},
 ): Promise<System> {

@@ -15,7 +15,7 @@ import { useSystem } from './use-system.ts';
 
 const KILLS = sized(1, 1, 10);
 const AIM_MS = 5_000;
-/** Below this no delivery can have waited for the end of its lease, which is 60 s. */
+/** Within this time no delivery can have waited for the end of its lease, which is 60 s. */
 const NEVER_MS = 40_000;
 
 test(`a worker killed ${KILLS} times with deliveries in its hands: they are made within seconds, none is lost`, async (t) => {
@@ -25,13 +25,13 @@ test(`a worker killed ${KILLS} times with deliveries in its hands: they are made
   const bus = await createBus({ url: system.env.DATABASE_URL!, log, name: 'test' });
   t.after(() => bus.close());
   const arrivedAt = new Map<string, number>();
-  // The receiver answers nobody until the worker is killed, so that the killed one has its hands full.
+  // The receiver does not answer until the worker is killed, so that the killed one has many attempts under way.
   let killed = Promise.withResolvers<void>();
   const receiver = await startReceiver(
     (req, res) => {
       const id = String(req.headers['webhook-id']);
       void killed.promise.then(() => {
-        // Of an attempt whose sender is dead nobody will ever know that it was made.
+        // The sender of this attempt is dead, so nobody will ever know that it was made.
         if (req.socket.destroyed) return;
         if (!arrivedAt.has(id)) arrivedAt.set(id, performance.now());
         res.end('ok');

@@ -14,18 +14,18 @@ import { proveStoredOnce } from './inbound.ts';
 
 const KILLS = sized(6, 12, 1_000);
 const INSTANCES = 4;
-/** Messages that are written at once, at most. */
+/** The largest number of messages that are written at once. */
 const BURST_MAX = 24;
 const PAUSE_MS = 60;
-/** One of so many messages is a picture, which waits for its download with its chat. */
+/** One message of this many is a picture, which waits for its download together with its chat. */
 const PICTURE_EACH = 20;
 const PICTURE = randomBytes(20_000);
-/** So many messages of an instance may wait: they are there to be hurt, not to pile up. */
+/** The most messages of an instance that may wait: the faults should hit them, but they must not pile up. */
 const WAITING_MAX = 60;
 const LAST_MS = 180_000;
 const WHATS = ['process', 'connections', 'cuts', 'database', 'process', 'lease'] as const;
 
-/** What an instance was written, in order: by the id of each message, its chat. */
+/** The messages written to an instance, in order: by the id of each message, its chat. */
 type Written = Map<string, string>;
 
 test(`${KILLS} kills of workers, connections, the database and leases while WhatsApp messages arrive in bursts: each is stored and told once, in order`, async (t) => {
@@ -53,7 +53,7 @@ test(`${KILLS} kills of workers, connections, the database and leases while What
   });
   const expected = new Map(paired.map(({ id }, nth) => [id, [...written[nth]!.keys()]]));
   const total = [...expected.values()].reduce((sum, ids) => sum + ids.length, 0);
-  // What is acknowledged is durable, and recorded a moment later.
+  // An acknowledged message is durable, and recorded a moment later.
   await waitFor(async () => (await receivedBy(system, paired)) >= total, LAST_MS, {
     what: `${total} messages are recorded`,
     everyMs: 200,
@@ -73,7 +73,7 @@ test(`${KILLS} kills of workers, connections, the database and leases while What
   t.diagnostic(`pictures: ${JSON.stringify(pictures.rows)}`);
 });
 
-/** Bursts of two friends, of a group, and of somebody new, in turn. */
+/** Bursts from two friends, a group, and a new person, in turn. */
 async function writeAll(
   network: WhatsAppNetwork,
   { phone }: Paired,
@@ -112,7 +112,7 @@ async function receivedBy(system: System, instances: readonly Paired[]): Promise
   return rows[0]!.n;
 }
 
-/** Each chat's messages were told in the order in which they were written. */
+/** The events of each chat's messages are in the order in which the messages were written. */
 async function proveOrder(system: System, instanceId: string, written: Written): Promise<void> {
   const { rows } = await system.db.query<{ network_id: string }>(
     `SELECT m.network_id FROM events e JOIN messages m ON m.id::text = e.data->'message_ids'->>0

@@ -13,15 +13,15 @@ import { createTerminator } from './hurt-workers.ts';
 
 const KILLS = sized(8, 20, 1_000);
 const INSTANCES = 4;
-/** Of each instance between two requests. */
+/** The pause of each instance between two requests. */
 const PAUSE_MS = 40;
-/** So many messages of an instance may wait: they are there to be hurt, not to pile up. */
+/** The most messages of an instance that may wait: the faults should hit them, but they must not pile up. */
 const WAITING_MAX = 40;
 const LAST_MS = 180_000;
 
 const WHATS = ['answers', 'connections', 'process', 'cuts', 'answers', 'database', 'lease'] as const;
 
-/** What one instance was told to send, in the order of the 202s. */
+/** The sends of one instance, in the order of the 202s. */
 interface Sent {
   messageId: string;
   readers: readonly PhoneHandle[];
@@ -42,7 +42,7 @@ test(`${KILLS} kills of workers, connections, the database and leases while What
     return rows.length === INSTANCES;
   });
 
-  // No receipt of it proves that a message has arrived: those without an answer are repeated.
+  // Offline, so that no receipt proves the arrival of a message: those without an answer are repeated.
   friend.goOffline();
   const stopping = new AbortController();
   t.after(() => stopping.abort());
@@ -76,14 +76,14 @@ test(`${KILLS} kills of workers, connections, the database and leases while What
   );
 });
 
-/** A status goes to those who are saved. */
+/** Saves a contact, because a status goes only to saved contacts. */
 async function saveContact(phone: PhoneHandle, friend: PhoneHandle): Promise<void> {
   await until(() => phone.device.fetches > 0, 'the first fetch of the account');
   const contactAction = { fullName: 'Friend', saveOnPrimaryAddressbook: true };
   phone.publish('critical_unblock_low', ['contact', friend.jid], { contactAction });
 }
 
-/** Sends to a contact, a group, the statuses and to somebody new, in turn; each request until its 202. */
+/** Sends to a contact, a group, the statuses and to a new person, in turn; each request is repeated until its 202. */
 async function sendAll(
   network: WhatsAppNetwork,
   call: Call,
@@ -119,13 +119,13 @@ async function sendAll(
     );
     sent.push({ messageId, readers: [stranger ?? friend, phone] });
     await delay(PAUSE_MS);
-    // The phone of an instance has a copy of all that the instance sends.
+    // The phone of an instance has a copy of every message of the instance.
     while (sent.length - phone.messages.length > WAITING_MAX && !signal.aborted) await delay(PAUSE_MS);
   }
   return sent;
 }
 
-/** `timesSeen` counts what a phone could decrypt, whatever its id. */
+/** `timesSeen` counts how often a phone could decrypt a message, whatever its id. */
 async function proveOnce(phone: PhoneHandle, sent: readonly Sent[]): Promise<void> {
   for (const reader of new Set(sent.flatMap(({ readers }) => readers))) {
     const ids = sent

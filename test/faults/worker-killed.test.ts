@@ -7,7 +7,7 @@ import { useSystem } from './use-system.ts';
 const SENDS = sized(400, 1_000, 10_000);
 const KILLS = sized(2, 3, 25);
 const INSTANCES = 20;
-/** A kill and the start after it take about two seconds; the sending goes on all that time. */
+/** A kill and the start after it take about two seconds; the sending lasts all that time. */
 const PAUSE_MS = (KILLS * 2_000 * INSTANCES) / SENDS;
 
 test(`a worker killed ${KILLS} times during ${SENDS} sends over ${INSTANCES} instances: each reaches the network once, in order`, async (t) => {

@@ -20,9 +20,9 @@ import { ensureWhatsAppLibrary } from '../support/whatsapp/library-install.ts';
 import { startWhatsAppNetwork, type WhatsAppNetwork } from '../support/whatsapp/network.ts';
 import '../support/whatsapp/library-timers.ts';
 
-/** What the user types on the phone while the API sends: each is one record with its own source. */
+/** How many messages the user types on the phone while the API sends: each is one record with its own source. */
 const TYPED = process.env.POSTHORN_FULL ? 1000 : 200;
-/** Sends of the API meanwhile: one for so many that are typed. */
+/** The API sends one message for this many that are typed. */
 const SENT_EACH = 4;
 
 let api: TestMessaging;
@@ -87,7 +87,10 @@ async function pair(driver: string, scan: (qr: string) => unknown): Promise<stri
   return id;
 }
 
-/** Types and sends at the same time, with another worker from the middle on. Answers what the API sent, and whether all came in order. */
+/**
+ * Types and sends at the same time, with another worker from the middle on. Returns the sends of the API, and whether
+ * all came in order.
+ */
 async function interleave(id: string, to: string, type: (text: string) => Promise<string> | string) {
   const typed: string[] = [];
   const sent: string[] = [];

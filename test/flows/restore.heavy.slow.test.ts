@@ -20,7 +20,7 @@ const run = promisify(execFile);
 const QUEUED = 30;
 const INSTANCES = 3;
 
-/** The commands that docs/operating.md gives, the backup's first, then the restore's. */
+/** The commands of docs/operating.md, first those of the backup, then those of the restore. */
 function documentedCommands(): { backup: string; restore: string } {
   const text = readFileSync(path.join(projectRoot, 'docs/operating.md'), 'utf8');
   const section = text.split(/^## /m).find((part) => part.startsWith('Backup and restore'))!;

@@ -120,7 +120,7 @@ describe('Posthorn as separate processes on PostgreSQL and RabbitMQ', () => {
     assert.deepEqual(typesOf(message_id).toSorted(), wanted.toSorted());
     for (const { headers, body } of deliveries) new Webhook(webhook.secret).verify(body, headers);
 
-    // A reader never sees past a transaction that still runs: the newest may take a moment.
+    // A reader never sees past a running transaction: the newest events may take a moment.
     const logged = await waitFor(async () => {
       const { data } = await call(1, 'GET', '/v1/events?types=message.*');
       const own = data.filter((event: { data: { message_ids: string[] } }) =>
@@ -178,12 +178,12 @@ describe('Posthorn as separate processes on PostgreSQL and RabbitMQ', () => {
         .sort(),
       ['message.delivered', 'message.read', 'message.sent'],
     );
-    // An owner that looks for itself just then needs no wake-up by the broker.
+    // An owner that looks by itself at that moment needs no wake-up by the broker.
     assert.ok(
       collector.spans.some(({ service, name }) => service === 'posthorn-worker' && name === 'publish'),
     );
     assert.equal(collector.requests[0]!.headers['x-tenant'], 'operators');
-    // Ids and words of ours alone.
+    // Spans contain only ids and our own words.
     assert.doesNotMatch(JSON.stringify(collector.spans), /Follow me|5511987654321|Hello!/);
   });
 
@@ -216,7 +216,7 @@ describe('Posthorn as separate processes on PostgreSQL and RabbitMQ', () => {
       sum(`posthorn_webhook_delivery_seconds_count{endpoint="${endpoint}"}`),
     );
     assert.ok(delivered.reduce((total, count) => total + count) >= 3, String(delivered));
-    // Each worker tells the whole.
+    // Each worker reports the totals.
     assert.equal(sum('posthorn_instances{state="CONNECTED",wanted="connected"}'), 2);
     assert.equal(sum('posthorn_unsent_messages{state="CONNECTED"}'), 0);
   });
@@ -243,7 +243,7 @@ describe('Posthorn as separate processes on PostgreSQL and RabbitMQ', () => {
       }),
       /no other worker would take its instances/,
     );
-    // A new one in the place of that one.
+    // A new worker in its place.
     const nth = system.workers.findIndex(({ output }) => output().includes('gives its shards away'));
     assert.equal(await system.workers[nth]!.kill('SIGTERM'), 0);
     system.workers.splice(nth, 1);

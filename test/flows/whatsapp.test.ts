@@ -16,7 +16,7 @@ import { ensureWhatsAppLibrary } from '../support/whatsapp/library-install.ts';
 import { startWhatsAppNetwork, type WhatsAppNetwork } from '../support/whatsapp/network.ts';
 import '../support/whatsapp/library-timers.ts';
 
-/** The whole of it: the API, a worker with two networks, and phones of the simulated WhatsApp network. */
+/** The whole system: the API, a worker with two networks, and phones of the simulated WhatsApp network. */
 let api: TestMessaging;
 let network: WhatsAppNetwork;
 let company: SeededCompany;
@@ -64,7 +64,7 @@ function call(method: string, path: string, body?: object) {
   });
 }
 
-/** An instance that was paired over the API, by the QR code that it shows. */
+/** An instance that was paired over the API by its QR code. */
 async function pair(phone: ReturnType<WhatsAppNetwork['phone']>): Promise<string> {
   const created = await call('POST', '', { name: `Number ${phone.number}`, driver: 'whatsapp' });
   assert.equal(created.status, 201, created.text);
@@ -229,7 +229,7 @@ test('a call that the network does not let us refuse delays nothing, and its eve
   const [own, friend] = [network.phone('5511500000051'), network.phone('5511500000052')];
   const id = await pair(own);
   await call('PATCH', `/${id}/settings`, { reject_calls: true });
-  // A session that takes sends is one that can refuse calls.
+  // A session that accepts sends can refuse calls.
   const sent = await call('POST', `/${id}/messages/text`, { to: friend.number, text: 'Ring me' });
   await friend.message(sent.body.message_id.replaceAll('-', '').toUpperCase());
   const calls = async () =>

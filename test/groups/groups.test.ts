@@ -38,7 +38,7 @@ async function eventsOf(type: string, group: string) {
   return found.rows.map(({ data }) => data);
 }
 
-/** Until the list shows the group, and `fits`. */
+/** Waits until the list shows the group and `fits`. */
 const listed = (
   group: string,
   fits: (row: { name: string; role: string; participant_count: number }) => boolean = () => true,
@@ -51,7 +51,7 @@ const listed = (
     );
   });
 
-/** Until the instance hears that it is in no longer. */
+/** Waits until the instance learns that it is no longer a member. */
 const gone = (group: string) =>
   waitFor(async () => (await call('GET', `/groups/${group}`)).status === 404 || undefined);
 
@@ -379,7 +379,7 @@ describe('a group that is changed here and by a phone at once', () => {
     const { jid: group } = await ofPhone(owner, '/groups', { name: 'Both', participants: [instance.phone] });
     await ofGroup(owner, group, { promote: [instance.phone] });
     await listed(group, ({ role }) => role === 'admin');
-    // A fixed row of pseudo-random steps: the same every time.
+    // A fixed series of pseudo-random steps: the same every time.
     let seed = 7;
     const pick = (count: number) => {
       seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;

@@ -49,7 +49,7 @@ describe('a private RabbitMQ', () => {
   });
 });
 
-/** Processes that have the folder as their home; none where the system does not tell. */
+/** Processes whose home is the folder; none where the system does not show it. */
 function processesOf(dir: string): string[] {
   if (!existsSync('/proc')) return [];
   return readdirSync('/proc')

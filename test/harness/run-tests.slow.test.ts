@@ -134,7 +134,7 @@ describe('npm test', () => {
     ['a test', "it('hangs', () => new Promise(() => {}));"],
     ['a test of a suite', "describe('s', () => { it('hangs', () => new Promise(() => {})); });"],
     ['a hook', "describe('s', () => { before(() => new Promise(() => {})); it('hangs', () => {}); });"],
-    // As a connection does that nobody closes: without it the process would be over by itself.
+    // Like a connection that nobody closes: without it the process would end by itself.
     [
       'a test that leaves something open',
       "it('hangs', () => new Promise(() => setInterval(() => {}, 1_000)));",

@@ -11,8 +11,8 @@ import { assertUnhurt, probeWhile } from '../support/probe.ts';
 import { type SeededCompany, seedCompany } from '../support/seed.ts';
 
 /**
- * Requests made to cost the process more than they cost their sender. Each is answered as what it is, and while it
- * runs another company's requests to the same process are answered as ever.
+ * Requests made to cost the process more than they cost their sender. Each gets the proper answer, and while it runs,
+ * another company's requests to the same process are answered as usual.
  */
 let media: MediaServer;
 let neighbour: SeededCompany;
@@ -40,7 +40,7 @@ interface Got {
   body: any;
 }
 
-/** By node:http, which sends a path and headers as they stand. */
+/** Uses node:http, which sends path and headers unchanged. */
 function send({ method = 'POST', path, headers = {}, body }: Sent): Promise<Got> {
   const { promise, resolve, reject } = Promise.withResolvers<Got>();
   const url = new URL(media.url);
@@ -56,7 +56,7 @@ function send({ method = 'POST', path, headers = {}, body }: Sent): Promise<Got>
       });
     },
   );
-  // A server that has said no may close before it has read all.
+  // A server that has refused may close before it has read everything.
   request.on('error', reject);
   request.end(body);
   return promise;
@@ -83,14 +83,14 @@ function form(path: string, fields: readonly (readonly [name: string, value: str
 const to = '5511988880000';
 const MEGABYTE = 1_000_000;
 const SPARE = 200;
-/** A JSON text of a megabyte whose list holds nothing but `item`. */
+/** A JSON text of a megabyte whose list contains only `item`. */
 const full = (head: string, item: string, end: string) => {
   const items = Math.floor((MEGABYTE - SPARE) / (item.length + 1));
   return `${head}[${new Array(items).fill(item).join(',')}]${end}`;
 };
 const commas = (bytes: number) => 'a,'.repeat(bytes / 2);
 
-/** What each is, how it is sent, and what may be answered. */
+/** By the kind of request: how it is sent, and the allowed statuses. */
 const HOSTILE: Record<string, [send: () => Sent, statuses: number[]]> = {
   'an upload of comments': [
     () => {
@@ -100,7 +100,7 @@ const HOSTILE: Record<string, [send: () => Sent, statuses: number[]]> = {
       const headers = { 'content-type': 'multipart/form-data; boundary=edge' };
       return { path: `${media.base}/media`, headers, body };
     },
-    // Plain text, as an upload of any document is.
+    // Plain text, like an upload of any document.
     [201],
   ],
   'mentions of 10 MB in one field': [
@@ -257,7 +257,7 @@ describe('nobody else is hurt by', () => {
       const request = sent();
       const { result, probed } = await probeWhile(target, async () => {
         const got = await send(request);
-        // What it left behind is looked at as well.
+        // The probe also sees the time just after it.
         await delay(100);
         return got;
       });

@@ -83,7 +83,7 @@ describe('an instance whose login the network has refused', () => {
       assert.equal(error, 'the network no longer takes this version of the driver');
 
       const tried = logins.opened.length;
-      // Asking twice makes one login.
+      // Two requests make one login.
       const asked = [
         await api.call(instance, 'POST', `/${action}`),
         await api.call(instance, 'POST', '/connect'),
@@ -158,11 +158,11 @@ describe('an instance whose login the network has refused', () => {
 interface Logins {
   /** Each login that the worker tried. */
   opened: OpenRequest[];
-  /** Logins that the network took, after a pairing too. */
+  /** Logins that the network accepted, also after a pairing. */
   connected: number;
-  /** The instances that these logged in. */
+  /** The instances of these logins. */
   accounts: string[];
-  /** The pairing's. */
+  /** The credentials of the pairing. */
   credentials: unknown;
 }
 
@@ -196,7 +196,7 @@ async function create(api: Sending, phone: string): Promise<TestInstance> {
   return { id, phone, jid: `${phone}@s.whatsapp.net` };
 }
 
-/** Resolves when the instance is connected, which on WhatsApp takes another login than the one that pairs. */
+/** Resolves when the instance is connected, which on WhatsApp takes a second login after the pairing. */
 async function pair(api: Sending, logins: Logins, phone: ContractPhone): Promise<TestInstance> {
   const before = logins.connected;
   const instance = await create(api, phone.number);

@@ -12,7 +12,7 @@ import { type Sending, startSending, type TestInstance } from '../support/sendin
 const MORE = 64;
 const CLOSE_MS = 300;
 
-/** A session that is opened before this has closed the last one is a second one. */
+/** Closes sessions slowly: a session that is opened before the last one is closed would be a second one. */
 function slowToClose(driver: NetworkDriver): NetworkDriver {
   return {
     ...driver,
@@ -82,7 +82,7 @@ describe('instances that move between shards', () => {
     const instance = await sending.connect();
     const from = await shardNow(instance.id);
     const to = (from + 5) % DEFAULT_SHARDS;
-    // As after many owners, of whom the last one showed this to the network.
+    // As after many owners, the last of which showed this epoch to the network.
     await db().query('UPDATE instances SET epoch_offset = 100 WHERE id = $1', [instance.id]);
     await sending.call(instance, 'POST', '/restart');
     await waitFor(async () => (await accountOf(instance)).epoch > 100, 15_000);
@@ -104,7 +104,7 @@ describe('instances that move between shards', () => {
 
   test('a request that was written for the old shard is answered by the owner of the new one', async () => {
     const instance = await sending.connect();
-    // Whoever asks read the row before the move: the request names a shard where the instance is not.
+    // The caller read the row before the move: the request names a shard where the instance no longer is.
     const stale = (shardOf(instance.id, DEFAULT_SHARDS) + 9) % DEFAULT_SHARDS;
     await db().query(
       `INSERT INTO network_calls (id, instance_id, shard, op, args, expires_at)

@@ -78,7 +78,7 @@ test('a worker that has lost the shard neither reads nor writes, and a failed wr
   await assert.rejects(late.read('session'), LeaseLost);
   await assert.rejects(late.write([{ kind: 'session', id: 'a', value: 2 }]), LeaseLost);
   await assert.rejects(late.clear(), LeaseLost);
-  // One that PostgreSQL refuses takes the others of its write along.
+  // A key that PostgreSQL refuses fails the others of its write too.
   const refused = [
     { kind: 'session', id: 'a', value: null },
     { kind: 'session', id: 'bad\0', value: 3 },

@@ -6,7 +6,7 @@ import { type Sending, startSending, type TestInstance } from '../support/sendin
 
 const PIXEL =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-/** Typed by hand it would take four minutes at least. */
+/** A person would type it for four minutes at least. */
 const LONG = 'x'.repeat(2_500);
 
 describe('a setting of an instance takes effect', () => {
@@ -40,12 +40,12 @@ describe('a setting of an instance takes effect', () => {
       const messages = await sending.shown(from);
       return messages.find(({ text }) => text === 'after').status === 'read' && messages;
     });
-    // The two were acknowledged in their order.
+    // The two were acknowledged in order.
     assert.equal(shown.find(({ text }) => text === 'before').status, 'delivered');
     await change(instance, { auto_read: false });
     await writes(from, instance, { text: 'off again' });
     await arrived(instance, 'off again');
-    // The event is told before the network hears that the message is recorded.
+    // The event comes before the network learns that the message is recorded.
     const last = await waitFor(async () => {
       const message = (await sending.shown(from)).at(-1);
       return message.status !== 'sent' && message;
@@ -206,7 +206,7 @@ describe('a setting of an instance takes effect', () => {
     const before = await logins();
     const answer = await sending.call(instance, 'POST', '/restart');
     assert.equal(answer.status, 202, answer.text);
-    // Until then it is the former session that shows it.
+    // Until then the former session shows it.
     await waitFor(async () => (await logins()) > before);
     await isShown('available');
     await change(instance, { always_online: false });

@@ -14,7 +14,7 @@ interface InstanceRow {
   settings: object;
 }
 
-/** The whole pipeline, and the hands that suspend its company. */
+/** The whole pipeline, and the means to suspend its company. */
 export interface Suspending {
   clock: TestClock;
   pipeline: Sending;
@@ -22,13 +22,13 @@ export interface Suspending {
   suspendSubscription(suspended: boolean): Promise<void>;
   row(instanceId: string): Promise<InstanceRow>;
   stateBecomes(state: string, instanceId: string): Promise<unknown>;
-  /** As a superadmin, whom no check of the company stops. */
+  /** Asks as a superadmin, whom no check of the company stops. */
   asRoot(instanceId: string, method: string, path: string, body?: unknown): Promise<Answer>;
   /** How many messages to `phone` have reached the network. */
   ledgerOf(phone: string): Promise<number>;
 }
 
-/** Long enough for what should not happen to have happened: notifications take milliseconds. */
+/** Long enough for an unwanted effect to happen: notifications take milliseconds. */
 export const aWhile = () => new Promise((resolve) => setTimeout(resolve, 400));
 
 export async function startSuspending(): Promise<Suspending> {
@@ -58,7 +58,7 @@ export async function startSuspending(): Promise<Suspending> {
     async suspendSubscription(suspended) {
       version += 1;
       await applyPlanLimits({ db, clock }, { company_id: companyId, version, limits: null, suspended });
-      // The free plan's limits came with it, and are in no test's way.
+      // It brought the free plan's limits, which no test here reaches.
       await db.query(
         'UPDATE companies SET requests_per_minute = 1000000, max_instances = 10000 WHERE id = $1',
         [companyId],

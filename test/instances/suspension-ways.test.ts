@@ -59,7 +59,7 @@ describe('while a company is suspended,', () => {
         await client.query(`SELECT pg_notify('instance', $1)`, [instance.id]);
         await client.query('COMMIT');
         const answer = await answering;
-        // A send may have been accepted before; it is kept like everything that was queued.
+        // A send may have been accepted before; it stays queued like every other one.
         if (answer.status === 202) assert.equal(path, '/messages/text');
         else assert.deepEqual([answer.status, answer.body.error_code], [403, 'COMPANY_SUSPENDED']);
       } finally {
@@ -107,7 +107,7 @@ describe('while a company is suspended,', () => {
       state: 'CONNECTED',
       wanted: 'connected',
     });
-    // As after a restart: nothing is known of them, and they are looked at.
+    // As after a restart: the worker knows nothing of them, and looks at them.
     for (const id of [wanted, written]) bus.notify('instance', id);
     await at.stateBecomes('DISCONNECTED', written);
     await aWhile();

@@ -45,7 +45,7 @@ describe('suspending a company', () => {
     const phone = pipeline.newPhone();
     const typed = { humanize_enabled: true };
     await pipeline.call(instance, 'PATCH', '/settings', typed);
-    // The typing of the first takes longer than this test lets it.
+    // The first text is typed for longer than this test runs.
     for (const text of ['x'.repeat(4_000), 'second'])
       await pipeline.send(instance, '/messages/text', { to: phone, text });
     await at.setStatus('suspended');

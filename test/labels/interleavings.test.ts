@@ -6,10 +6,10 @@ import { type Sending, startSending, type TestInstance } from '../support/sendin
 import { sized } from '../support/size.ts';
 import { settled } from './label-state.ts';
 
-/** Rounds of changes made on the API and on the phone at the same time, spread over so many instances. */
+/** Rounds of changes over the API and on the phone at the same time, spread over the instances. */
 const ROUNDS = sized(64, 200, 200);
 const INSTANCES = 8;
-/** In one round of so many the connection is cut in the middle. */
+/** In one of this many rounds the connection is cut in the middle. */
 const CUT_EVERY = 20;
 /** Few, so that both sides often change the same thing. */
 const SLOTS = 2;
@@ -22,7 +22,7 @@ before(async () => {
 });
 after(() => pipeline.close());
 
-/** The same numbers for the same seed: a round that fails can be played again. */
+/** The same numbers for the same seed: a failed round can be replayed. */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {
@@ -42,9 +42,9 @@ test(`${ROUNDS} random interleavings of changes on the API and on the phone: bot
     Array.from({ length: INSTANCES }, async (_, nth) => {
       const instance = await pipeline.connect();
       const order = (fault: object) => pipeline.sandbox.post('/faults', { ...fault, instance: instance.id });
-      // What the network tells comes twice, too.
+      // The network sends its news twice, too.
       if (nth % 2 === 1) await order({ kind: 'repeat_events' });
-      // And before the answer to what changed it, with what the phone has changed since: the API stores last.
+      // And the phone's echo, with its later changes, comes before the answer to the change: the API stores last.
       if (nth % 4 >= 2) {
         await order({ kind: 'delay_answers', delay_ms: 30, probability: 0.5 });
         await order({ kind: 'delay_answers', delay_ms: 90, probability: 0.3 });
@@ -106,7 +106,7 @@ async function play(steps: readonly Step[], act: (step: Step) => Promise<unknown
   }
 }
 
-/** Whether a step meets anything is left to chance: 400, 404 and 409 are answers, a fault of ours is none. */
+/** Chance decides whether a step finds its object: 400, 404 and 409 are valid answers, a fault of ours is not. */
 async function doOnApi(instance: TestInstance, { kind, slot, name, color, chat }: Step): Promise<void> {
   const call = (method: string, path: string, body?: unknown) =>
     pipeline.call(instance, method, path, body, { 'idempotency-key': '' });
@@ -159,7 +159,7 @@ async function apiState(instance: TestInstance): Promise<Labels> {
   return state;
 }
 
-/** What somebody knows who has read the events alone. */
+/** The state as a reader of the events alone knows it. */
 async function toldState({ id }: TestInstance): Promise<Labels> {
   const { rows } = await pipeline.api.parts.db.query<{
     type: string;

@@ -1,7 +1,7 @@
 import { waitFor } from '../support/process.ts';
 import type { Sending, TestInstance } from '../support/sending.ts';
 
-/** Waits until the network has nothing left to tell this instance. */
+/** Waits until the network has sent this instance all its news. */
 export async function settled(pipeline: Sending, { phone }: TestInstance): Promise<void> {
   await waitFor(
     async () => {

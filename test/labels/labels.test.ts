@@ -109,7 +109,7 @@ describe('labels', () => {
 
   test('a slot that the phone has just taken is not taken from it', async () => {
     const own = await pipeline.connect();
-    // The phone's news are held back: the network alone knows of slot 1.
+    // The phone's news are held back: only the network knows of slot 1.
     await pipeline.sandbox.post(`/phones/${own.phone}/label`, { name: 'Phone', color: 2 });
     assert.ok(['1', '2'].includes(await make('API', 3, own)));
     await settled(pipeline, own);

@@ -149,7 +149,7 @@ describe('somebody whose phone is told later', () => {
 });
 
 describe('a chat with somebody under an anonymous id', () => {
-  /** Other networks have such chats; here the tester makes them up. */
+  /** Other networks have such chats; here the test makes them up. */
   const arrive = (lid: string, text: string, id: string) =>
     pipeline.sandbox.post('/events', {
       account: instance.phone,

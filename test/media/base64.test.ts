@@ -103,7 +103,7 @@ describe('the media in a JSON body', () => {
         (before, behind, media, cuts, indent, escapeSlashes) => {
           const given = { ...before, ...(media === null ? {} : { media_base64: media }), ...behind };
           let text = JSON.stringify(given, null, indent);
-          // What JSON makes of it: it has no -0.
+          // As JSON parses it: JSON has no -0.
           const body = JSON.parse(text) as typeof given;
           if (escapeSlashes) text = text.replaceAll('/', '\\/');
           const found = scan(text, cuts);

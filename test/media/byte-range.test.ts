@@ -6,19 +6,19 @@ import fc from 'fast-check';
 const SIZE = 1_000;
 const bytes = (start: number, end: number) => ({ start, end });
 
-/** Header, and what it asks for of a file of 1,000 bytes (RFC 9110 14.1.2 and 14.2). */
+/** Header, and the range that it selects of a file of 1,000 bytes (RFC 9110 14.1.2 and 14.2). */
 const CASES: [string | undefined, ReturnType<typeof parseRange>][] = [
   [undefined, undefined],
   ['bytes=0-0', bytes(0, 0)],
   ['bytes=0-499', bytes(0, 499)],
   ['bytes=500-999', bytes(500, 999)],
-  // Beyond the end: as far as there is something.
+  // Beyond the end: cut at the end.
   ['bytes=500-5000', bytes(500, 999)],
   [`bytes=0-${'9'.repeat(60)}`, bytes(0, 999)],
   // From here to the end.
   ['bytes=0-', bytes(0, 999)],
   ['bytes=999-', bytes(999, 999)],
-  // The last so many.
+  // The last bytes.
   ['bytes=-1', bytes(999, 999)],
   ['bytes=-500', bytes(500, 999)],
   ['bytes=-5000', bytes(0, 999)],
@@ -27,12 +27,12 @@ const CASES: [string | undefined, ReturnType<typeof parseRange>][] = [
   ['bytes=0 - 4', bytes(0, 4)],
   ['BYTES=0-4', bytes(0, 4)],
   ['bytes=007-008', bytes(7, 8)],
-  // Nothing of the file: 416.
+  // No byte of the file: 416.
   ['bytes=1000-', 'beyond'],
   ['bytes=1000-2000', 'beyond'],
   [`bytes=${'9'.repeat(60)}-`, 'beyond'],
   ['bytes=-0', 'beyond'],
-  // Several, other units, and what is no range: ignored.
+  // Several ranges, other units, and texts that are no range: ignored.
   ['bytes=0-1,5-6', undefined],
   ['bytes=0-1,', undefined],
   ['lines=0-1', undefined],

@@ -93,7 +93,7 @@ async function probe(bytes: Buffer): Promise<Probe> {
   return JSON.parse(stdout) as Probe;
 }
 
-/** Opus in OGG tells the rate of what went in; ffprobe only ever says 48,000 (bytes 12 to 15 of OpusHead). */
+/** Opus in OGG keeps the rate of its input; ffprobe always says 48,000 (bytes 12 to 15 of OpusHead). */
 function inputRateOf(ogg: Buffer): number {
   const head = ogg.indexOf('OpusHead');
   assert.ok(head > 0);
@@ -215,7 +215,7 @@ describe('a media send', () => {
     ] as const) {
       const prepared = await prepare(await store(bytes), type);
       assert.deepEqual(await bytesOf(await prepared.open()), bytes);
-      // A send may be repeated: the bytes can be read again.
+      // A send may be repeated, so the bytes can be read again.
       assert.deepEqual(await bytesOf(await prepared.open()), bytes);
       assert.equal(prepared.waveform, undefined);
     }
@@ -226,7 +226,7 @@ describe('a media send', () => {
     for (const bytes of [
       await jpeg({ width: 640, height: 480 }),
       await png({ width: 640, height: 480 }),
-      // On its side: cameras note the turn instead of turning.
+      // Rotated: cameras store the rotation instead of turning the picture.
       await sharp(await jpeg({ width: 480, height: 640 }))
         .withMetadata({ orientation: 6 })
         .toBuffer(),
@@ -261,7 +261,7 @@ describe('a media send', () => {
     const { streams } = await probe(await bytesOf(await loop.open()));
     assert.deepEqual(
       streams.map(({ codec_name, width, height, pix_fmt }) => ({ codec_name, width, height, pix_fmt })),
-      // Even sides: 65 is none.
+      // The sides are even: 65 is odd.
       [{ codec_name: 'h264', width: 64, height: 48, pix_fmt: 'yuv420p' }],
     );
   });
@@ -322,7 +322,7 @@ describe('broken media', () => {
     const playlist = '#EXTM3U\n#EXT-X-MEDIA-SEQUENCE:0\n#EXTINF:1,\nfile:///etc/passwd\n#EXT-X-ENDLIST\n';
     const concat = "ffconcat version 1.0\nfile '/etc/passwd'\n";
     for (const text of [playlist, concat]) {
-      // Text never comes as far as this by the API: it is stored by hand, as sound.
+      // The API stores no such text, so the test stores it, as sound.
       const mediaId = await store(Buffer.from(text));
       await media.parts.db.query(`UPDATE media SET mime_type = 'audio/mpeg' WHERE id = $1`, [mediaId]);
       assert.equal(await reasonOf(prepare(mediaId, 'audio', true)), 'media_conversion_failed');

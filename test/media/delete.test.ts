@@ -91,7 +91,7 @@ describe('DELETE /media/{media_id}', () => {
       headers: { 'x-api-key': company.apiKey },
     });
     assert.deepEqual(Buffer.from(await kept.arrayBuffer()), bytes);
-    // A send that was accepted in that moment finds nothing, and says so.
+    // A send that was accepted at that moment does not find it, and says so.
     await assert.rejects(
       prepare(mine),
       (err) => err instanceof MediaUnusable && err.reason === 'media_not_found',
@@ -115,11 +115,11 @@ describe('DELETE /media/{media_id}', () => {
       assert.deepEqual([refused.status, refused.body.error_code], [409, 'CONFLICT']);
       assert.equal((await call('GET', `/media/${id}/info`)).status, 200);
     }
-    // As the worker does once it was sent; nobody works here.
+    // As the worker does after sending; no worker runs here.
     await media.parts.db.query('DELETE FROM outbox WHERE task_id = $1', [sent.body.task_id]);
     assert.equal((await call('DELETE', `/messages/scheduled/${later.body.id}`)).status, 204);
     for (const id of [queued, scheduled]) assert.equal((await remove(id)).status, 204);
-    // The records that name it keep the id, which finds nothing any more.
+    // Records that name it keep the id, which no longer finds anything.
     const message = await call('GET', `/message/${sent.body.message_id}`);
     assert.deepEqual([message.status, message.body.media_id], [200, queued]);
   });

@@ -6,7 +6,7 @@ export interface Sample {
   /** A story: it has no `to`. */
   status: boolean;
   bytes: Buffer;
-  /** What its content makes of it. */
+  /** The type that its content has. */
   mime: string;
 }
 

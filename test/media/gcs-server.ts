@@ -6,15 +6,15 @@ import type { AddressInfo } from 'node:net';
 export interface GcsServer {
   url: string;
   objects: Map<string, { bytes: Buffer; contentType: string }>;
-  /** Every request that came, as `METHOD kind`. */
+  /** Every request, as `METHOD kind`. */
   asked: string[];
   /** The next requests of a kind are answered with this status in place of being served. */
   fail(kind: Kind, status: number, times: number): void;
-  /** The next read loses its connection in the middle, stands still there, or gets no answer. */
+  /** The next read loses its connection in the middle, stops there, or gets no answer. */
   trouble(what: Trouble): void;
-  /** Nobody listens any more, and all connections are cut. */
+  /** Stops listening, and cuts all connections. */
   close(): Promise<void>;
-  /** After `close`: it listens again, with what it had. */
+  /** After `close`: listens again, with its objects. */
   comeBack(): Promise<void>;
 }
 

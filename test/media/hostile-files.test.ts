@@ -44,7 +44,7 @@ async function fileOf(content: string | Buffer, name = 'hostile'): Promise<strin
   return file;
 }
 
-/** Files that name others; each would play if it were obeyed: what they name is sound. */
+/** Files that name others; each would play if it were obeyed, because it names a sound. */
 const NAMING: Record<string, (target: string) => string> = {
   'a playlist': (target) =>
     `#EXTM3U\n#EXT-X-TARGETDURATION:9\n#EXT-X-MEDIA-SEQUENCE:0\n#EXTINF:1,\n${target}\n#EXT-X-ENDLIST\n`,
@@ -109,7 +109,7 @@ describe('ffmpeg', () => {
   });
 
   test('sees nothing of our environment', async () => {
-    // A stand-in that shows what it was given.
+    // A stand-in that prints its environment and limits.
     const show = path.join(dir, 'show');
     await writeFile(show, '#!/bin/sh\n/usr/bin/env\nulimit -v\nulimit -t\nulimit -c\n', { mode: 0o755 });
     process.env.POSTHORN_SECRET = 'secret';
@@ -141,7 +141,7 @@ describe('ffmpeg', () => {
         'yuv420p',
       ],
     );
-    // The sequence parameter set and the track say what size it has; a GIF says so in its head.
+    // The sequence parameter set and the track have the size; a GIF has it in its head.
     const gif = Buffer.from('474946383961803e803ef00000000000ffffff2c00000000803e803e0000024c0100', 'hex');
     const before = process.memoryUsage().rss;
     const { probed } = await probeWhile(
@@ -188,11 +188,11 @@ describe('ffmpeg', () => {
     const folder = path.join(place, 'node_modules', 'ffmpeg-static');
     const program = path.join(folder, 'ffmpeg');
     const { PATH } = process.env;
-    /** What is found when the package says `says`, with that program in it. */
+    /** The ffmpeg that is found when the package's module is `says`, with that program in it. */
     const found = async (says: string, script?: string, system = path.join(dir, 'empty')) => {
       await rm(folder, { recursive: true, force: true });
       await mkdir(folder, { recursive: true });
-      // Each time a file of its own: a module is loaded once.
+      // Another file each time: a module is loaded once.
       const main = `${randomUUID()}.js`;
       await writeFile(path.join(folder, 'package.json'), JSON.stringify({ name: 'ffmpeg-static', main }));
       await writeFile(path.join(folder, main), says);
@@ -213,7 +213,7 @@ describe('ffmpeg', () => {
       real,
       'the system comes first',
     );
-    // What an old system has does not stand in its way.
+    // The old program of a system is no obstacle.
     await writeFile(path.join(dir, 'ffmpeg'), old, { mode: 0o755 });
     assert.equal((await found(isThere, runs, dir)).ffmpeg?.path, program);
     assert.match((await found(isThere, old)).problem!, /too old/);
@@ -223,11 +223,11 @@ describe('ffmpeg', () => {
   });
 });
 
-/** Pictures of a few kilobytes that say, or are, gigabytes. */
+/** Pictures of a few kilobytes that claim to be gigabytes, or unpack to them. */
 const BOMBS: Record<string, () => Promise<Buffer>> = {
   'a PNG of 60,000 x 60,000': async () => {
     const bomb = emptyPng(6_000, 6_000);
-    // Only the head has to say it: nothing behind it may be looked at.
+    // The head alone must decide: nothing behind it may be read.
     bomb.writeUInt32BE(60_000, 16);
     bomb.writeUInt32BE(60_000, 20);
     return bomb;

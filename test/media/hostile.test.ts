@@ -10,7 +10,7 @@ import { waitFor } from '../support/process.ts';
 import { bigJpeg, emptyPng, jpeg, png } from './samples.ts';
 import { type MediaServer, startMediaServer } from './support.ts';
 
-/** A file server with bad manners, one for each path. */
+/** A file server with a different fault for each path. */
 const manners: Record<string, (response: import('node:http').ServerResponse) => void> = {
   '/endless': (response) => {
     response.writeHead(200, { 'content-type': 'image/png' });
@@ -64,7 +64,7 @@ after(async () => {
 
 const spooled = async () => (await media.files()).filter((name) => name.startsWith('.spool'));
 
-/** Looks for some time: what a dying request leaves is removed when it has died. */
+/** Waits for some time: files of a dying request are removed when it has died. */
 async function spoolIsEmpty(): Promise<void> {
   await waitFor(async () => (await spooled()).length === 0).catch(async () =>
     assert.deepEqual(await spooled(), []),
@@ -212,7 +212,7 @@ describe('media of a hostile sender', () => {
       socket.destroy();
       await spoolIsEmpty();
     }
-    // It is given back a moment after the file is gone.
+    // It is given back a moment after the file is removed.
     await waitFor(() => media.media.budget.used() === 0);
   });
 

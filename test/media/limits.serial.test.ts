@@ -53,14 +53,14 @@ after(async () => {
   await rm(dataDir, { recursive: true, force: true, maxRetries: 10 });
 });
 
-/** A megabyte that nothing compresses into another, told apart by its upload. */
+/** A megabyte of incompressible bytes, different for each upload. */
 function block(nth: number): Buffer {
   return Buffer.alloc(MB, `block of upload ${nth} `);
 }
 
 const JPEG = Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 0x10, 0x4a, 0x46, 0x49, 0x46, 0, 1]);
 
-/** The bytes of one file, a megabyte at a time: the client must not be the one that needs the memory. */
+/** The bytes of one file, a megabyte at a time, so that the client does not need the memory. */
 function* fileOf(nth: number, sizeBytes: number): Generator<Buffer> {
   const piece = block(nth);
   yield Buffer.concat([JPEG, piece.subarray(JPEG.length)]);
@@ -128,7 +128,7 @@ function sendBase64(nth: number, key: string): Promise<Answer> {
   return post(`${base}/messages/image`, headers, body());
 }
 
-/** What was told to come again comes again. */
+/** Repeats a request while it is told to come again. */
 async function untilTaken(ask: () => Promise<Answer>): Promise<{ answer: Answer; refusals: number }> {
   for (let refusals = 0; ; refusals += 1) {
     const answer = await ask();

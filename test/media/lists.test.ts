@@ -160,7 +160,7 @@ test('an upload counts for the first chat that it is sent to', async () => {
   const unlinked = all.filter(({ chat }) => !chat);
   const chat = '5511888880000@s.whatsapp.net';
   for (const item of unlinked) {
-    // Sends to two chats at the same time: one of them comes first.
+    // Two sends to the chat at the same time: one of them comes first.
     await Promise.all([chat, chat].map((jid) => linkToChat(media.parts, { mediaId: item.id }, jid)));
     await linkToChat(media.parts, { mediaId: item.id }, 'later@s.whatsapp.net');
     item.chat = chat;

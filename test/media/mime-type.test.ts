@@ -4,7 +4,7 @@ import type { MediaKind } from '@posthorn/core/media/media-port.ts';
 import { canBeSentAs } from '@posthorn/core/media/media-type.ts';
 import { parseMimeType } from '@posthorn/core/media/mime-type.ts';
 
-/** What only begins, or only ends, like a type that is taken. */
+/** Texts that only begin, or only end, like an accepted type. */
 const NEARLY = [
   '',
   'image',

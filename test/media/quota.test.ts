@@ -45,7 +45,7 @@ function send(bytes: Buffer) {
   });
 }
 
-/** What the counter says; it must be what the rows add up to. */
+/** The counter, after a check that it equals the sum of the rows. */
 async function used(): Promise<number> {
   const found = await media.parts.db.query<{ used: number; counted: number }>(
     `SELECT used_bytes AS used,
@@ -60,7 +60,7 @@ async function used(): Promise<number> {
   return row.used;
 }
 
-/** A company has a share of the memory for media: who is above it comes again, as it is told. */
+/** A company has a share of the memory for media: a request above it is repeated, as its answer asks. */
 async function patient<T extends { status: number }>(request: () => Promise<T>): Promise<T> {
   for (;;) {
     const answer = await request();
@@ -214,7 +214,7 @@ describe('a file that is converted from stored media', () => {
       prepare(),
       (err) => err instanceof MediaUnusable && err.reason === 'media_storage_full',
     );
-    // Nothing is made of it, so that what is stored can still be sent.
+    // Nothing is converted here, so that stored media can still be sent.
     await preparer.prepare(scope, { mediaId, type: 'audio', voice: false }, AbortSignal.timeout(60_000));
     assert.equal(await used(), before);
   });

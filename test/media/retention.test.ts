@@ -144,7 +144,7 @@ describe('media that nobody owns any more', () => {
     const uploaded = await upload(await png());
     const [key] = await keysOf(uploaded);
     await media.parts.db.query('DELETE FROM instances WHERE id = $1', [scope.instanceId]);
-    // A process that died between the object and its row.
+    // As left by a process that died after it stored the object and before it wrote the row.
     await media.media.storage!.put(
       'lost/object',
       await media.media.spool.write(Readable.from([Buffer.from('x')])),

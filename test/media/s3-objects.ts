@@ -30,10 +30,10 @@ export type Kind = 'put' | 'create' | 'part' | 'complete' | 'abort' | 'get' | 'h
 
 const LEAST_PART_BYTES = 5 * 1024 * 1024;
 
-/** The requests on objects that the adapter makes, as S3 answers them. */
+/** Answers the adapter's requests on objects as S3 does. */
 export function createObjects() {
   const objects = new Map<string, S3Object>();
-  /** Multipart uploads that nobody has completed or aborted: S3 asks money for their parts. */
+  /** Multipart uploads that nobody has completed or aborted: S3 charges for their parts. */
   const uploads = new Map<string, Upload>();
 
   const answers: Record<Kind, (request: S3Request) => Answer> = {

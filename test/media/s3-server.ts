@@ -5,25 +5,25 @@ import { type Answer, createObjects, type Kind, kindOf, refusal } from './s3-obj
 import { checkSignature, type S3Account } from './s3-signature.ts';
 
 /**
- * What happens to a request: a status instead of an answer; `cut`: its connection breaks while it is being sent;
- * `lose`: it is done, and the connection breaks in the middle of the answer; `freeze`: nothing is answered, ever;
- * `stall`: half an answer, and then nothing more; `late error`: status 200, and then an error.
+ * A fault of a request. A number: this status instead of an answer; `cut`: the connection breaks while the request is
+ * being sent; `lose`: the request is done, and the connection breaks in the middle of the answer; `freeze`: it never
+ * answers; `stall`: half an answer, and then nothing more; `late error`: status 200, and then an error.
  */
 type Trouble = number | 'cut' | 'lose' | 'freeze' | 'stall' | 'late error';
 
-/** The part of the API of S3 that the adapter uses: one bucket, in memory, and signatures that are really checked. */
+/** The part of the API of S3 that the adapter uses: one bucket, in memory, with a real check of signatures. */
 export interface S3Server extends Pick<ReturnType<typeof createObjects>, 'objects' | 'uploads'> {
   url: string;
   account: S3Account;
-  /** Every request that came, as `METHOD kind`. */
+  /** Every request, as `METHOD kind`. */
   asked: string[];
-  /** The names under which it was asked. */
+  /** The host names of the requests. */
   hosts: Set<string>;
-  /** Its clock against that of this machine. */
+  /** The difference of its clock from this machine's. */
   skewMs: number;
-  /** What the next requests of a kind meet. */
+  /** The fault of the next requests of a kind. */
   trouble(kind: Kind, trouble: Trouble, times?: number): void;
-  /** Nobody listens any more, and all connections are cut. */
+  /** Stops listening, and cuts all connections. */
   goAway(): Promise<void>;
   comeBack(): Promise<void>;
 }

@@ -20,7 +20,7 @@ const AUTHORIZATION =
 
 /**
  * Checks Signature Version 4 as S3 documents it ("Authenticating Requests: Using the Authorization Header"), with the
- * whole body signed: a body of which the sender does not say the SHA-256 is refused.
+ * whole body signed: a body without the sender's SHA-256 is refused.
  */
 export function checkSignature(
   request: IncomingMessage,
@@ -64,7 +64,7 @@ export function checkSignature(
   return null;
 }
 
-/** The path and the query, decoded and encoded anew, so that what a client encodes too little does not match. */
+/** The path and the query, decoded and encoded anew, so that insufficient encoding by a client does not match. */
 function canonicalAddress(url: string): [string, string] {
   const [path = '', query = ''] = url.split('?', 2);
   const pairs = query
@@ -76,7 +76,7 @@ function canonicalAddress(url: string): [string, string] {
   return [segments.join('/'), pairs.sort().join('&')];
 }
 
-/** All but the unreserved characters of RFC 3986. */
+/** Encodes all but the unreserved characters of RFC 3986. */
 function encode(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()*]/g,

@@ -123,7 +123,7 @@ describe('the s3 storage', () => {
 
   test('names the bucket in the host when that is not forced into the path', async (t) => {
     const { lookup } = dns;
-    // No name of this machine but its own leads to it.
+    // Only this mock resolves the bucket's name to this machine.
     t.mock.method(dns, 'lookup', (host: string, options: dns.LookupOptions, found: () => void) =>
       lookup(host === 'test-bucket.s3.test' ? '127.0.0.1' : host, options, found),
     );

@@ -95,7 +95,7 @@ export function pdf(): Buffer {
   return Buffer.from('%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n');
 }
 
-/** Whatever ffmpeg makes of these options, its output's name in their place of `OUT`. */
+/** The output of ffmpeg for these options, in which `OUT` is replaced by the name of the output file. */
 export async function made(extension: string, ...options: string[]): Promise<Buffer> {
   const { ffmpeg } = await findFfmpeg({});
   if (ffmpeg === null) throw new Error('the tests need ffmpeg');
@@ -130,14 +130,14 @@ export function opus(seconds = 2): Promise<Buffer> {
   );
 }
 
-/** Bytes that no compressor and no type detection makes anything of, after a head that says JPEG. */
+/** Bytes that no compressor shrinks and no type detection recognizes, after the head of a JPEG. */
 export function bigJpeg(sizeBytes: number): Buffer {
   const bytes = Buffer.alloc(sizeBytes, 0x5a);
   Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0x00, 0x10, 0x4a, 0x46, 0x49, 0x46, 0x00, 0x01]).copy(bytes);
   return bytes;
 }
 
-/** A black picture of a bit a pixel: as large as is wanted, in a few kilobytes. */
+/** A black picture with one bit for each pixel: of any size, in a few kilobytes. */
 export function emptyPng(width: number, height: number): Buffer {
   const head = Buffer.alloc(13);
   head.writeUInt32BE(width, 0);
@@ -156,7 +156,7 @@ function chunk(type: string, data: Buffer): Buffer {
   return Buffer.concat([length, body, check]);
 }
 
-/** Noise as old phones recorded it, frame by frame of 20 ms: few builds of ffmpeg can write it. */
+/** Noise as old phones recorded it, in frames of 20 ms: few builds of ffmpeg can write it. */
 export function amr(seconds = 2): Buffer {
   const frames = Array.from({ length: seconds * 50 }, (_, nth) => {
     const frame = Buffer.alloc(32);

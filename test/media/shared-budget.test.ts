@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { createSharedBudget } from '@posthorn/core/media/shared-budget.ts';
 import fc from 'fast-check';
 
-/** Takes as often as it is let; the number of times. */
+/** Takes as often as it is allowed; returns the number of times. */
 function fill(budget: ReturnType<typeof createSharedBudget>, companyId: number, amount: number): number {
   for (let times = 0; ; times += 1) {
     try {

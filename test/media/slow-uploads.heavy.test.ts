@@ -23,7 +23,7 @@ describe('slow uploads', () => {
   const PART = '--b\r\nContent-Disposition: form-data; name="file"; filename="a.jpg"\r\n\r\n';
   const JPEG = Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 0x10, 0x4a, 0x46, 0x49, 0x46, 0, 1]);
 
-  /** The beginning of an upload that does not go on. */
+  /** Sends the beginning of an upload, and no more. */
   async function begin({ company, path }: Awaited<ReturnType<typeof newTarget>>): Promise<SlowClient> {
     const client = await openSlowClient(messaging.url);
     const headers = { ...FORM, 'x-api-key': company.apiKey, 'content-length': 1_000_000 };

@@ -8,11 +8,11 @@ import { NETWORK_DOMAINS } from '@posthorn/core/media/open-media.ts';
 import { createOutbound, type Outbound, type Resolver } from '@posthorn/core/platform/http/outbound-http.ts';
 import { type MediaServer, startMediaServer } from './support.ts';
 
-/** Whatever reaches it has got through: it listens on every address of this machine, IPv4 and IPv6. */
+/** Connections that got through: it listens on every address of this machine, IPv4 and IPv6. */
 let reached = 0;
 let canary: Server;
 let port: number;
-/** A public file server stands in: the one private origin that the operator has allowed. */
+/** Takes the place of a public file server: the one private origin that the operator has allowed. */
 const redirects = new Map<string, string>();
 const allowed = createHttpServer((request, response) => {
   const to = redirects.get(request.url!);
@@ -40,7 +40,7 @@ after(async () => {
   canary.close();
 });
 
-/** The first of these ports that is free, else any: then every address is refused for its port too. */
+/** The first free one of these ports, else any: then every address is also refused for its port. */
 async function listenOnAny(server: Server, ports: number[]): Promise<number> {
   for (const wanted of [...ports, 0]) {
     const bound = await new Promise<boolean>((resolve) => {
@@ -250,7 +250,7 @@ describe('a name', () => {
   });
 
   test('that changes its answer between look-ups is connected to only where it was judged', async () => {
-    // Public when it is judged, inside when it is asked again: whoever looks it up twice is caught.
+    // Public when it is checked, private when it is resolved again: code that looks it up twice is caught.
     for (const inside of ['127.0.0.1', '::1', '::ffff:127.0.0.1']) {
       let lookups = 0;
       const rebinding: Resolver = async () => {

@@ -96,7 +96,7 @@ for (const name of ['disk', 'gcs', 's3']) {
       await storeBytes(storage, key, randomBytes(3_000_000));
       const stream = await storage.open(key);
       for await (const _ of stream) break;
-      // Where it comes over a connection, that has to end first, and is told as an error.
+      // A stream over a connection has to end first, and reports that as an error.
       if (!stream.closed) await new Promise((closed) => stream.once('close', closed));
       assert.equal(stream.destroyed, true);
     });
@@ -139,7 +139,7 @@ describe('the gcs storage', () => {
     gcs.fail('multipart', 503, 1);
     await storeBytes(storages.gcs!, key, Buffer.from('small'));
     assert.equal(gcs.objects.get(key)!.bytes.toString(), 'small');
-    // The answer of a write was lost and it is repeated: the object is there already.
+    // The answer of a write was lost and the write is repeated: the object exists already.
     await storeBytes(storages.gcs!, key, Buffer.from('small'));
     assert.equal(gcs.objects.get(key)!.bytes.toString(), 'small');
   });
@@ -151,7 +151,7 @@ describe('the gcs storage', () => {
     assert.equal((await bytesOf(await storages.gcs!.open(key))).toString(), 'small');
   });
 
-  // What is thrown where nobody catches it, as the vendor's library did, ends this process as well.
+  // An uncaught error, as the vendor's library threw, would end this process as well.
   for (const status of [403, 429, 500, 503])
     test(`says so when a read is answered with ${status}`, async () => {
       const key = `read/${randomUUID()}`;
@@ -203,7 +203,7 @@ describe('the gcs storage', () => {
 });
 
 interface Bucket {
-  /** The settings that name it. */
+  /** The settings for this storage. */
   env(): Record<string, string>;
   objects(): Map<string, { contentType?: string | undefined }>;
   /** The next small file is refused. */

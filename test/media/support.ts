@@ -3,10 +3,10 @@ import path from 'node:path';
 import { startTestMessaging, type TestMessaging } from '../support/messaging.ts';
 import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
 
-/** Lies in the folder of the disk storage, and is no object. */
+/** A file in the folder of the disk storage that is no object. */
 const MARKER = '.storage';
 
-/** A messaging server with a company and an instance of its own, and the ways in that the tests take. */
+/** A messaging server with a company and an instance of its own, and the requests that the tests make. */
 export interface MediaServer extends TestMessaging {
   company: SeededCompany;
   instanceId: string;

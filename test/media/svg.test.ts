@@ -61,7 +61,7 @@ test('a megabyte of skipped text takes a moment', () => {
       for (const tail of ['', 'x', '>', '<svg']) isSvgText(text + tail);
       return process.threadCpuUsage(before).user;
     };
-    // Some machines count as ours what they took from us: it counts when it is so twice.
+    // Some machines count time that they took from us as ours: it counts when it happens twice.
     const first = judged();
     const user = first < 1_000_000 ? first : judged();
     assert.ok(user < 1_000_000, `${piece}: ${user} µs`);

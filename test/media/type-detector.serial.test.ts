@@ -80,7 +80,7 @@ describe('the type detector', () => {
       await detector.detect({ path: 'hang', declared: '' }, 1);
       ended += 1;
     });
-    // Both threads have one by then.
+    // By then both threads have one.
     await delay(500);
     await detector.detect({ path: 'picture', declared: '' }, 2);
     assert.ok(ended <= 2, `${ended} files of another company came first`);

@@ -10,7 +10,7 @@ import { type MediaServer, startMediaServer } from './support.ts';
 
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** Serves whatever a test puts there, and counts who asked. */
+/** The files that the test's server offers, by path. */
 const served = new Map<string, { type: string; body: Buffer }>();
 let asked = 0;
 const files = createServer((request, response) => {

@@ -10,7 +10,7 @@ import { databaseState } from '../accounts/support/database-state.ts';
 import { sampleBody } from '../accounts/support/sample-body.ts';
 import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
 
-/** The routes that ask a network for something, by the ability they need. */
+/** The routes that ask a network for something, with the ability that each needs. */
 const ACTIONS: Record<string, string> = {
   'messages.pin': 'pin',
   'messages.votePoll': 'poll_vote',
@@ -52,10 +52,10 @@ const ACTIONS: Record<string, string> = {
   'templates.remove': 'template_delete',
   'lids.get': 'lid_phone',
 };
-/** What needs no network unless it is to be refreshed. */
+/** Routes that need the network only for a refresh. */
 const REFRESHED: ReadonlySet<string> = new Set(['groups.list', 'groups.get', 'lids.get']);
 
-/** What no route asks for: the worker does, where a setting says so. */
+/** Abilities that no route uses: the worker does, when a setting says so. */
 const WORKERS_OWN: ReadonlySet<string> = new Set(['reject_call']);
 
 describe('the abilities that a network lacks', () => {
@@ -113,7 +113,7 @@ describe('the abilities that a network lacks', () => {
   });
 });
 
-/** Media would have to be there, and the operation of a scheduled send is in its body. */
+/** Sends media as base64, because none is stored, and names the operation of a scheduled send in its body. */
 function bodyOf(name: string, body: unknown): unknown {
   const { media_id, ...rest } = (body ?? {}) as Record<string, unknown>;
   if (media_id !== undefined) return { ...rest, media_base64: `data:image/png;base64,${PNG}` };

@@ -12,7 +12,7 @@ import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.t
 
 let parts: Parts;
 let company: SeededCompany;
-/** Two acceptors stand for two API processes on one database. */
+/** Two acceptors in place of two API processes on one database. */
 let acceptors: Acceptor[];
 
 before(async () => {

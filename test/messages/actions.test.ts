@@ -259,7 +259,7 @@ describe('actions that cannot be done', () => {
   }
 
   test('answer 503 with Retry-After when the session is not there', async () => {
-    // Connected by its row, and no network session behind it.
+    // Connected by its row, without a network session.
     const id = await seedInstance(pipeline.api.parts.db, pipeline.company.companyId, { state: 'CONNECTED' });
     const answer = await pipeline.call({ ...instance, id }, 'POST', '/messages/star', body);
     assert.deepEqual([answer.status, answer.body.error_code], [503, 'SERVICE_UNAVAILABLE']);

@@ -69,7 +69,7 @@ describe('a message that arrived while an instance was away', () => {
         events.filter(({ data }) => data.phone === phone).map(({ data }) => data.content.text),
         Array.from({ length: MESSAGES }, (_, n) => `${phone} ${n}`),
       );
-    // And nothing comes a second time with the next connection.
+    // The next connection brings nothing a second time.
     await ask(instance, 'restart');
     const phone = phones[0]!;
     await sending.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, text: 'afterwards' });

@@ -132,7 +132,7 @@ describe('forwarding', () => {
 
   test('fails with forward_source_deleted when its source is deleted after the 202', async () => {
     const source = await received('soon gone');
-    // The delete reaches the network; the instance is not told before it forwards.
+    // The delete reaches the network; the instance does not learn of it before it forwards.
     await pipeline.sandbox.post('/faults', { kind: 'offline', instance: instance.id });
     await pipeline.sandbox.post(`/phones/${source.phone}/messages`, {
       to: instance.phone,
@@ -158,7 +158,7 @@ describe('forwarding', () => {
       forward_chat_id: source.phone,
       message_id: source.id,
     });
-    // Nothing else waits for it.
+    // Other messages do not wait for it.
     const other = await pipeline.send(instance, '/messages/text', {
       to: pipeline.newPhone(),
       text: 'at once',

@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { type Answer, startTestMessaging, type TestMessaging } from '../support/messaging.ts';
 import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
 
-/** No worker: what is accepted stays queued, so that it can be counted. */
+/** No worker: accepted tasks stay queued, so that they can be counted. */
 let api: TestMessaging;
 let company: SeededCompany;
 let instanceId: string;
@@ -28,7 +28,7 @@ async function call(method: string, path: string, body: object, key: string): Pr
   });
 }
 
-/** A sent message to react to, forward, edit and delete. */
+/** A sent message, to react to, forward, edit and delete. */
 async function target(): Promise<string> {
   const { body } = await call('POST', '/messages/text', { to: TO, text: randomUUID() }, randomUUID());
   await api.parts.db.query(`UPDATE messages SET status = 'sent', sent_at = now() WHERE id = $1`, [

@@ -20,7 +20,7 @@ const LOCATION = { latitude: 1.5, longitude: 2.5, name: 'Here' };
 const ORDER = { order_id: 'o1', items: [{ id: 'p1', quantity: 2 }] };
 const PRODUCT = { product_id: 'p1', title: 'Mug' };
 
-/** What a phone sends, and the content and further fields of its events. */
+/** A message of a phone by its type and body, and the content and further fields of its events. */
 const FAMILIES: [string, object, object, object?][] = [
   ['text', { text: 'hi' }, { text: 'hi' }],
   ['location', LOCATION, LOCATION],

@@ -12,7 +12,7 @@ import { startTestMessaging, type TestMessaging } from '../support/messaging.ts'
 import { waitFor } from '../support/process.ts';
 import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
 
-/** In place of the queues of a worker: idle at what they were told last, as if all of it was sent. */
+/** In place of a worker's queues: each is idle after its last page, as if it had sent everything. */
 const handled = new Map<string, number>();
 let told: AcceptedFor[] = [];
 const queues = {
@@ -57,7 +57,7 @@ async function post(path: string, body: object): Promise<{ message_id: string }>
   return answer.body;
 }
 
-/** What the queue of the instance was told, and goes on from there. */
+/** The page that the queue of the instance was given, and continues from. */
 function pageOf(id: string): PendingPage {
   const accepted = told.find((each) => each.instanceId === id);
   assert.ok(accepted?.page, 'it was told of a page');
@@ -65,7 +65,7 @@ function pageOf(id: string): PendingPage {
   return accepted.page;
 }
 
-/** The page is what the queue would have read, field by field. */
+/** Asserts that the page equals what the queue would have read, field by field. */
 async function assertAsRead(id: string, count: number): Promise<void> {
   const { afterSeq, tasks } = pageOf(id);
   assert.equal(tasks.length, count);
@@ -211,7 +211,7 @@ function textTo(id: string, text: string): SendCommand & { refusal?: undefined }
   };
 }
 
-/** So many accepts wait for the locks of their instances. */
+/** Waits until this many accepts wait for the locks of their instances. */
 function areWaiting(count: number): Promise<unknown> {
   return waitFor(async () => {
     const { rows } = await api.parts.db.query<{ n: number }>(
@@ -223,7 +223,7 @@ function areWaiting(count: number): Promise<unknown> {
 }
 
 describe('the queue has to read', () => {
-  /** Accepts one text, and says what the queue was told. */
+  /** Accepts one text, and returns the page that the queue was given. */
   async function acceptedPage(): Promise<PendingPage | null> {
     await post('/messages/text', { to: PHONE, text: randomUUID() });
     assert.equal(told.length, 1);

@@ -17,7 +17,7 @@ interface Case {
   ends: 'message.read' | 'message.played' | 'message.delivered';
   /** Fields of the content on the phone. */
   content?: Record<string, unknown>;
-  /** What the phone gets is not what was sent: it was converted. */
+  /** The type of the file on the phone, when the file is converted before it is sent. */
   converted?: string;
 }
 
@@ -97,7 +97,7 @@ const CASES: Record<string, Case> = {
 let pipeline: Sending;
 let instance: TestInstance;
 
-/** Serves the media of the URL form, and counts how often it was asked. */
+/** The media of the URL form, and how often it was fetched. */
 let picture: Buffer;
 let asked = 0;
 const files = createServer((_request, response) => {
@@ -169,7 +169,7 @@ describe('sends with media', () => {
     test(`${name}: reaches the phone with its bytes, told in order`, async () => {
       const file = await bytes();
       const phone = pipeline.newPhone();
-      // What was stored for one kind must be found for this send: by the id that the first one was given.
+      // Media that was stored for one kind must be found for this send, by the id of the first one.
       const media_base64 = `data:${mime};base64,${file.toString('base64')}`;
       const accepted = await pipeline.send(instance, path, { to: phone, ...body, media_base64 });
       const events = await told(accepted.message_id, ends);

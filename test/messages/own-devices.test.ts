@@ -19,7 +19,7 @@ after(() => pipeline.close());
 const STATUS = 'status@broadcast';
 const jidOf = (phone: string) => `${phone}@s.whatsapp.net`;
 
-/** The account's user types on the phone; answers the network's id. */
+/** The account's user types on the phone; returns the network's id. */
 async function type(to: string, body: object, of = instance): Promise<string> {
   return (await pipeline.sandbox.post(`/phones/${of.phone}/messages`, { to, ...body })).id;
 }
@@ -29,7 +29,7 @@ function documented({ type, data }: LoggedEvent): void {
   assert.deepEqual(eventPayloads[type].parse(data), data, `${type} as documented`);
 }
 
-/** The message of another device once it is told, with the event. */
+/** The message of another device once it is recorded, with its event. */
 async function told(networkId: string, of = instance) {
   const message = await waitFor(async () => {
     const answer = await pipeline.call(of, 'GET', `/message/${networkId}`);

@@ -24,7 +24,7 @@ test('proof that a message of unknown outcome was sent takes its failure back', 
   assert.deepEqual(stepsBetween('failed', 'sent', 'outcome_unknown'), ['sent']);
   assert.deepEqual(stepsBetween('failed', 'read', 'outcome_unknown'), ['sent', 'delivered', 'read']);
   assert.deepEqual(stepsBetween('failed', 'failed', 'outcome_unknown'), []);
-  // What the network itself tells is a proof, too.
+  // A report of the network itself is a proof, too.
   assert.deepEqual(stepsBetween('failed', 'failed', 'outcome_unknown', true), ['failed']);
   assert.deepEqual(stepsBetween('failed', 'failed', 'undeliverable', true), []);
   assert.deepEqual(stepsBetween('sent', 'failed', null, true), ['failed']);

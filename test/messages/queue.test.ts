@@ -9,16 +9,16 @@ const held = createHeldDriver();
 let pipeline: Sending;
 
 before(async () => {
-  // One at a time at the network, so that what comes behind it waits here.
+  // One send at a time at the network, so that the next ones wait here.
   pipeline = await startSending({ driver: { window: 1 }, held });
 });
 after(() => pipeline.close());
 
-/** An instance whose first text is being sent until it is released; the rest waits behind it. */
+/** An instance whose first text is being sent until it is released; the others wait behind it. */
 async function busyInstance(waiting: number) {
   const instance = await pipeline.connect();
   const phone = pipeline.newPhone();
-  // A receipt would prove what the late answer has not said yet.
+  // A receipt would prove the send before its late answer does.
   await pipeline.sandbox.post('/phones', { phone, online: false });
   const { release } = held.hold(instance.id);
   const texts = [];
@@ -30,7 +30,7 @@ async function busyInstance(waiting: number) {
   return { instance, phone, texts, release };
 }
 
-/** What the phone shows once the first one is answered, the queue is empty and it is online. */
+/** The texts on the phone once the first one is answered, the queue is empty and it is online. */
 async function shownInTheEnd(busy: {
   instance: TestInstance;
   phone: string;
@@ -136,7 +136,7 @@ describe('the queue', () => {
     const instance = await pipeline.connect();
     const phone = pipeline.newPhone();
     await pipeline.sandbox.post('/faults', { kind: 'offline', instance: instance.id });
-    // Within the grace the instance still counts as connected.
+    // Within the grace period the instance still counts as connected.
     for (const text of ['a', 'b']) await pipeline.send(instance, '/messages/text', { to: phone, text });
     await pipeline.call(instance, 'POST', '/disconnect');
     await waitFor(

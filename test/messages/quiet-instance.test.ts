@@ -7,11 +7,11 @@ import { createDb, type Db } from '@posthorn/core/platform/database/db.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
 
-/** Messages of the instance that has been quiet for long, and of each of two that have written since. */
+/** Messages of the instance that has been quiet for long, and of each of the two that have written since. */
 const QUIET = 3_000;
 const BUSY = 20_000;
 const LIMIT = 50;
-/** As often as makes PostgreSQL keep a plan that fits any value. */
+/** After this many runs PostgreSQL keeps a generic plan. */
 const TIMES = 8;
 
 let parts: Parts;
@@ -26,7 +26,7 @@ before(async () => {
   const busyIds = [await seedInstance(db, company.companyId), await seedInstance(db, company.companyId)];
   await fillMessages([quietId], QUIET, '400 days');
   await fillMessages(busyIds, 2 * BUSY, '1 day');
-  // Oldest first is how an inbox is read.
+  // An inbox is read from the oldest message on.
   await fillInbox(busyIds, 2 * BUSY);
   await fillInbox([quietId], QUIET);
   await db.query('VACUUM (ANALYZE) messages, network_inbox');
@@ -85,7 +85,7 @@ test('a page of an instance that has been quiet for long passes over nothing tha
   ];
   for (const [name, filter] of pages) {
     const read = await readOf('messages', () => list(filter));
-    // Each is passed over, measured and read, by an index and in the table.
+    // Each is skipped, measured and read, in an index and in the table.
     assert.ok(read <= 8 * LIMIT, `${name}: ${read} rows and index entries`);
   }
   const found = await readOf('messages', () => list({ direction: 'outbound' }));

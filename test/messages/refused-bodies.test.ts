@@ -24,7 +24,7 @@ const ONE_SOURCE = 'provide only one of media_url, media_id, media_base64';
 const poll = { to, question: 'q', options: ['a', 'b'] };
 const buttons = [{ text: 'x', id: 'x' }];
 
-/** Path, body, code; with a message where it is promised (ERR-7). All are 400. */
+/** Path, body, code; with a message where one is promised (ERR-7). All are 400. */
 const CASES: [string, object, string, string?][] = [
   ['contact', { to }, 'BAD_REQUEST', INCOMPLETE],
   ['contact', { to, contact_name: 'Bia' }, 'BAD_REQUEST', INCOMPLETE],
@@ -32,7 +32,7 @@ const CASES: [string, object, string, string?][] = [
   ['contact', { to, contact_name: 'Bia', contact_phone: '5511999990003' }, 'BAD_REQUEST', INCOMPLETE],
   ['contact', { to, vcard: 'BEGIN:VCARD' }, 'BAD_REQUEST', BAD_VCARD],
   ['contact', { to, vcard: `BEGIN:VCARD${'x'.repeat(8192)}END:VCARD` }, 'BAD_REQUEST', BAD_VCARD],
-  // A broken vcard is not made good by what stands behind it.
+  // The contacts behind a broken vcard do not make up for it.
   ['contact', { to, ...CARD, vcard: 'no card' }, 'BAD_REQUEST', BAD_VCARD],
   [
     'contact',

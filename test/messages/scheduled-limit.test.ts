@@ -27,7 +27,7 @@ describe('the scheduled sends of a company that wait', () => {
     });
   }
 
-  /** Rows as they are left when so many were scheduled before. */
+  /** Inserts the rows of this many earlier scheduled sends. */
   async function fill(count: number, status = 'scheduled'): Promise<void> {
     await messaging.parts.db.query(
       `INSERT INTO scheduled_sends (id, company_id, instance_id, type, send_at, status, body, idempotency_key, force,

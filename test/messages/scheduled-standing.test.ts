@@ -14,7 +14,7 @@ before(async () => {
 });
 after(() => parts.close());
 
-/** A registered worker whose pulse says that it is alive for the next `looks` questions. */
+/** A registered worker whose pulse reports life for the next `looks` checks. */
 async function newPulse(looks: number): Promise<Pulse> {
   const { rows } = await parts.db.query<{ id: number }>(
     `INSERT INTO workers (name, tag, backend_pid, beat_at) VALUES ('worker', $1, 0, now()) RETURNING id`,
@@ -40,7 +40,7 @@ function fire(pulse: Pulse, db: Partial<Parts['db']> = {}): Promise<number> {
 
 const TEXTS = ['first', 'second', 'third'];
 
-/** {@link TEXTS}, due for some seconds, at an instance of their own. */
+/** {@link TEXTS}, overdue by some seconds, at an instance of their own. */
 async function scheduleTexts(): Promise<string> {
   const { companyId, userId } = await seedCompany(parts.db);
   const instanceId = await seedInstance(parts.db, companyId, { state: 'CONNECTED' });
@@ -73,7 +73,7 @@ async function acceptedBy(instanceId: string): Promise<string[]> {
 
 test('a worker that may have been declared dead leaves the rest of its scheduled sends to its successor', async () => {
   const instanceId = await scheduleTexts();
-  // One look before it claims, one before the first send.
+  // One check before it claims, one before the first send.
   await fire(await newPulse(2));
   assert.deepEqual(await acceptedBy(instanceId), ['first']);
   parts.clock.advance(15_000);

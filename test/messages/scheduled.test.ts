@@ -37,7 +37,7 @@ async function statusOf(id: string): Promise<string> {
   return list.body.data.find((row: { id: string }) => row.id === id)?.status;
 }
 
-/** Moves the clock on; the runner looks once a second of it. */
+/** Moves the clock forward; the runner looks once a second. */
 async function pass(minutes: number): Promise<void> {
   clock.advance(minutes * MINUTE_MS);
 }
@@ -80,7 +80,7 @@ describe('a scheduled send', () => {
     await tick(async () => (await pipeline.shown(phone)).length === 1);
     const sent = await pipeline.event(instance, 'message.sent');
     assert.deepEqual([sent.data.message_ids, sent.data.idempotency_key], [[id], key]);
-    // Written after the accept, by when the message may be on its way.
+    // Written after the accept, when the message may already be on its way.
     await waitFor(async () => (await statusOf(id)) === 'queued');
     const replay = await schedule(body, { 'idempotency-key': key });
     assert.equal(replay.headers.get('idempotent-replayed'), 'true');
@@ -120,7 +120,7 @@ describe('a scheduled send', () => {
     const target = await pipeline.send(instance, '/messages/text', { to: phone, text: 'target' });
     await waitFor(async () => (await pipeline.shown(phone)).length === 1);
     const ref = target.message_id;
-    // The network dates what it takes by the real time, which this clock has left behind.
+    // The network dates messages by the real time, which is behind this clock.
     await waitFor(async () => (await pipeline.eventsOf(ref)).at(-1)?.type === 'message.read');
     await pipeline.api.parts.db.query('UPDATE messages SET sent_at = $2 WHERE id = $1', [ref, clock.now()]);
     const bodies: Record<string, object> = {
@@ -281,7 +281,7 @@ describe('a scheduled send', () => {
   test('that is an edit, and comes too late, says that it was the edit that failed', async () => {
     const sent = await pipeline.send(instance, '/messages/text', { to: pipeline.newPhone(), text: 'x' });
     await waitFor(async () => (await pipeline.eventsOf(sent.message_id)).at(-1)?.type === 'message.read');
-    // The network's clock stands still beside ours.
+    // The network's clock does not move with ours.
     const sentNow = [sent.message_id, clock.now()];
     await pipeline.api.parts.db.query('UPDATE messages SET sent_at = $2 WHERE id = $1', sentNow);
     const body = { message_id: sent.message_id, content: 'y' };

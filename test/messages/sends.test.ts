@@ -17,10 +17,10 @@ after(() => pipeline.close());
 interface Case {
   path: string;
   body: Record<string, unknown>;
-  /** What the recipient's phone shows, as far as it matters. */
+  /** The relevant fields of the message on the recipient's phone. */
   shows: Record<string, unknown>;
   type: string;
-  /** The last event of the ladder. */
+  /** The last event of the series. */
   ends?: 'message.read' | 'message.played';
   /** Fields of message.sent besides those of every send. */
   sent?: Record<string, unknown>;
@@ -118,7 +118,7 @@ const CASES: Record<string, Case> = {
   },
 };
 
-/** Every event has the shape that the contract gives it, and says the message as the 202 did. */
+/** Every event has the shape of the contract, and names the message as the 202 did. */
 function checkEvents(events: readonly LoggedEvent[], messageId: string, type: string): void {
   for (const event of events) {
     assert.ok(isEventType(event.type), event.type);

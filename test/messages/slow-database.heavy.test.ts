@@ -8,10 +8,10 @@ import { freePort, type RunningProcess, startProcess } from '../support/process.
 import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
 import { openSlowLink, type SlowLink } from '../support/slow-link.ts';
 
-/** Two statements take less than the time of a request, three more. */
+/** The time of a database answer: two statements take less than the time of a request, three take more. */
 const ANSWER_MS = 4_500;
 const AIM_MS = 10_500;
-/** One more answer. */
+/** The time of a request, and one more answer. */
 const NEVER_MS = 10_000 + ANSWER_MS;
 const TO = '5531000000002';
 /** As many as there are requests: a new connection would need several answers of the database to open. */
@@ -62,7 +62,7 @@ test('a database that answers every statement late: a send is answered within 10
     const retryAfter = Number(answer.headers.get('retry-after'));
     return { status: answer.status, error_code, message_id, retryAfter, tookMs: performance.now() - sinceMs };
   };
-  /** A send of a company that this process has never seen, or one that quotes a message of one that it knows. */
+  /** A send of a company that this process has never seen, or one of a known company that quotes a message. */
   const prepare = async (
     path: string,
     bodyOf: (quotedId?: string) => object,
@@ -92,7 +92,7 @@ test('a database that answers every statement late: a send is answered within 10
     for (const [path, bodyOf] of bodies) sends.push(await prepare(path, bodyOf, quotes));
   }
 
-  // All connections are open before anything is slow.
+  // All connections are open before the database is slow.
   await Promise.all(
     Array.from({ length: CONNECTIONS }, () => fetch(`${url}/ready`).then((answer) => answer.text())),
   );

@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { waitFor } from '../support/process.ts';
 import { type Sending, startSending } from '../support/sending.ts';
 
-/** What takes minutes to type unless it is bounded. */
+/** A text that takes minutes to type unless the time is bounded. */
 const LONG = 'x'.repeat(2_000);
 const MAX_MS = 20_000;
 

@@ -114,7 +114,7 @@ test('receipts are given again, in order, until they are recorded', async (t) =>
     const delivered = seen.filter(({ kind }) => kind === 'delivered').map(({ networkId }) => networkId);
     assert.deepEqual(delivered, ids);
     if (attempt === 'not acked') {
-      // Its owner dies while it records: nothing was acked.
+      // Its owner dies while it records: nothing was acknowledged.
       await sandbox.post('/faults', { kind: 'drop' });
       await until(() => instance.ended.length > 0);
       held.resolve();

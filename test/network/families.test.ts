@@ -122,7 +122,7 @@ test('a restart keeps groups, marks, votes, stars, address books, statuses and m
   await instance.session.close();
   await server.close();
 
-  // Once as it was written, and once compacted.
+  // From the journal as it was written, and from a compacted one.
   for (const compactAboveBytes of [undefined, 1, undefined]) {
     const again = await createSandboxServer({ autoPair: false, dataDir, compactAboveBytes });
     try {

@@ -5,7 +5,7 @@ import { openInstance, pairInstance, startSandbox, temporaryFolder, until } from
 const OURS = '5511988880001';
 const numbered = (nth: number) => `55119666${String(nth).padStart(5, '0')}`;
 
-/** What is held never grows beyond the limit by more than a tenth. */
+/** The number of held messages never exceeds the limit by more than a tenth. */
 const LIMIT = 100;
 const MOST = 110;
 
@@ -84,7 +84,7 @@ for (const [what, compactAboveBytes] of [
     const told = await Promise.all(paths.map((path) => before.get(path)));
     await before.close();
 
-    // Twice: the second one reads what the first one has made small.
+    // Twice: the second start reads the journal that the first one has compacted.
     for (let nth = 0; nth < 2; nth++) {
       const after = await startSandbox(t, options);
       assert.deepEqual(await Promise.all(paths.map((path) => after.get(path))), told);

@@ -9,7 +9,7 @@ import { startSandbox } from './sandbox-harness.ts';
 const PHONE = '{"phone":"5511977770001"}';
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-/** fetch() neither sends another Host nor an Origin of one's choice. */
+/** fetch() cannot send a chosen Host or Origin. */
 async function send(
   port: number,
   method: string,

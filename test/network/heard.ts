@@ -8,7 +8,7 @@ import type {
   SessionSink,
 } from '@posthorn/core/network/driver.ts';
 
-/** What a session told, in its order. */
+/** Everything that a session reported, in order. */
 export interface Heard {
   receipts: NetworkReceipt[];
   inbound: InboundMessage[];
@@ -22,7 +22,7 @@ export function nothingHeard(): Heard {
   return { receipts: [], inbound: [], changes: [], facts: [], history: [], presence: [] };
 }
 
-/** The part of a sink that keeps all of it. */
+/** The part of a sink that records everything. */
 export function hearing(heard: Heard): Pick<SessionSink, keyof Heard> {
   return {
     async receipts(receipts) {

@@ -34,10 +34,10 @@ test('groups, anonymous ids, profiles and shelves outlive a restart', async (t) 
   const catalog = await before.post(`/phones/${THEIRS}/business`, { products: [{ id: 'p1', name: 'Rose' }] });
   await before.close();
 
-  // Small enough to be rewritten as a whole, and read once more from that.
+  // A journal that is rewritten as a whole, and then read once more.
   for (const compactAboveBytes of [1e9, 0, 1e9]) {
     const after = await startSandbox(t, { dataDir, compactAboveBytes });
-    // What an instance said of its presence is not kept.
+    // The presence of an instance is not kept.
     const shown = await Promise.all(paths.map((path) => after.get(path)));
     assert.deepEqual(shown, told);
     const again = await openInstance(t, after.url, { credentials: instance.identity!.credentials });

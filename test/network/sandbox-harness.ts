@@ -1,4 +1,4 @@
-/** A sandbox network on a free port, instances on real connections to it, and its control API. */
+/** A sandbox network on a free port, instances with real connections to it, and its control API. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -29,7 +29,7 @@ export interface Sandbox {
   post(path: string, body?: unknown): Promise<Json>;
 }
 
-/** Closed when the test ends. Instances pair by hand unless `autoPair` says otherwise. */
+/** Closed when the test ends. Instances are paired by the test unless `autoPair` is set. */
 export async function startSandbox(t: TestContext, options: SandboxOptions = {}): Promise<Sandbox> {
   const server = await createSandboxServer({ autoPair: false, ...options });
   t.after(() => server.close());
@@ -73,10 +73,10 @@ export interface InstanceOptions extends Partial<SandboxDriverOptions> {
   sink?: Partial<SessionSink>;
 }
 
-/** The sandbox remembers everything itself. */
+/** The sandbox keeps all state itself. */
 const NO_KEYS = { read: async () => new Map(), write: async () => undefined, clear: async () => undefined };
 
-/** Opens a session whose sink notes what it is told; closed when the test ends. */
+/** Opens a session whose sink records everything; closed when the test ends. */
 export async function openInstance(
   t: TestContext,
   url: string,

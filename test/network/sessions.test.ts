@@ -106,14 +106,14 @@ test('a send without an answer is unavailable after fifteen seconds', async (t) 
   assert.equal(failed, false);
   clock.advance(200);
   await sending;
-  // The connection stands, and the same id again is one message.
+  // The connection is intact, and the same id again is one message.
   await instance.sendText(THEIRS, 'next');
   assert.deepEqual(instance.ended, []);
 });
 
 test('a connection that falls silent is lost', async (t) => {
   const sandbox = await startSandbox(t);
-  // A proxy that swallows everything once it is told to: no FIN, no RST, as with a pulled cable.
+  // A proxy that swallows everything once it is closed: no FIN, no RST, as with a pulled cable.
   let isOpen = true;
   const proxy = createServer((near) => {
     const far = connect(sandbox.port, '127.0.0.1');

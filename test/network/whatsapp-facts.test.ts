@@ -50,7 +50,7 @@ test('a notification that names several collections has all of them fetched', as
   device.deliver = deliver;
   const collections = held.flatMap((stanza) => children(stanza, 'collection'));
   assert.equal(collections.length, 4);
-  // One that nobody knows is passed over.
+  // An unknown collection is skipped.
   const unknown = { tag: 'collection', attrs: { name: 'unknown', version: '1' } };
   device.deliver({ ...held[0]!, content: [...collections, unknown, collections[1]!] });
   await fact(instance, 'chat', ({ chat, archived }) => chat === friend.jid && archived === true);
@@ -74,7 +74,7 @@ test('a collection that the network leaves out of its answer is not asked for ag
     labelEditAction: { name: 'Behind', color: 2, deleted: false },
   });
   await fact(instance, 'label', ({ labelId }) => labelId === '9');
-  // For the notification, and for what follows a pairing.
+  // Once for the notification, and once for the fetch after a pairing.
   assert.ok(device.leftOut <= 2, `asked ${device.leftOut} times`);
   network.faults.leavesOut = null;
   own.publish('regular_low', ['archive', own.jid], { archiveChatAction: { archived: true } });
@@ -119,7 +119,7 @@ test('changes by the instance reach the phone, and the answer has the revision o
   const id = friend.text(own, 'Hi');
   await until(() => instance.inbound.length === 1, 'a text');
   const { act } = instance.session;
-  // Some moments after the pairing the phone hands over the key that this needs.
+  // The phone hands over the needed key some moments after the pairing.
   const { revision } = await waitFor(() =>
     act('chat_archive', { chat: friend.jid, archived: true }).catch((err: unknown) => {
       if (err instanceof SendUnavailable) return null;

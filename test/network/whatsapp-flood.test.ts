@@ -1,4 +1,4 @@
-/** One account that gets more than is recorded, beside others of the same process. */
+/** One account that gets more messages than are recorded, beside others of the same process. */
 import assert from 'node:assert/strict';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { after, before, test } from 'node:test';
@@ -16,14 +16,14 @@ import {
 const isFull = process.env.POSTHORN_FULL === '1';
 const COUNT = isFull ? 20_000 : 5_000;
 const STUCK_MS = 1_500;
-/** A quarter of the usual ones: all texts would be 20 MiB. */
+/** A quarter of the usual limits: all texts would be 20 MiB. */
 const SMALL = { ...LIMITS, sessionBytes: 1024 * 1024, askingBytes: 4 * 1024 * 1024 };
-/** A piece of 64 KiB that was read before the pause comes on top, with some 200 texts. */
+/** A piece of 64 KiB that was read before the pause comes in addition, with some 200 texts. */
 const PIECE_BYTES = 1024 * 1024;
 const HELD_MAX_BYTES = SMALL.askingBytes + PIECE_BYTES;
-/** Texts of more than a session may hold. */
+/** More texts than a session may hold. */
 const LEFT_OVER = 500;
-/** Recorded texts that are kept in case the network repeats them, and those that come before the next look at them. */
+/** Recorded texts that are kept in case the network repeats them, and those that come before the next check. */
 const KEPT_MAX = 3_500;
 
 let network: WhatsAppNetwork;
@@ -89,7 +89,7 @@ test('a flooded account holds a bounded part, keeps its connection, and gets eve
   );
   assert.deepEqual(texts, expected);
   assert.deepEqual([stuck.ended, other.ended, flooded!.device.logins], [[], [], logins]);
-  // They are looked at when the next one arrives.
+  // The check comes with the next text.
   friend!.text(flooded!, 'the last');
   await until(() => waitingTexts(stuck) < KEPT_MAX, 'that texts recorded long ago are not kept');
   await until(() => intake.heldBytes() === 0, 'that nothing is held any more');
@@ -106,7 +106,7 @@ test('a session to which more is left over than it may hold logs in, and what wa
   const loggedIn = Promise.withResolvers<void>();
   const texts: unknown[] = [];
   await reopenWhatsApp(t, network, first, {
-    // No breath lets it log in.
+    // It never reads for a moment, so it cannot log in.
     intake: createIntake({ ...SMALL, breathMs: Number.POSITIVE_INFINITY }),
     sink: {
       connected: loggedIn.resolve,
@@ -116,7 +116,7 @@ test('a session to which more is left over than it may hold logs in, and what wa
       },
     },
   });
-  // The library's keep-alive asks after 25 s, and a session that asks reads on.
+  // The library's keep-alive asks after 25 s, and a session that asks continues to read.
   await until(() => texts.length === LEFT_OVER, 'the texts that were left over', 15_000);
   assert.deepEqual(texts, expected);
 });

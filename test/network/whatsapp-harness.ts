@@ -1,4 +1,4 @@
-/** Instances on real connections to the simulated WhatsApp network. */
+/** Instances with real connections to the simulated WhatsApp network. */
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type {
@@ -22,7 +22,7 @@ import { type Heard, hearing, nothingHeard } from './heard.ts';
 
 export { until };
 
-/** A network of the test's own, which the driver of this process trusts. */
+/** A network for the test, which the driver of this process trusts. */
 export async function startNetwork(): Promise<WhatsAppNetwork> {
   await ensureWhatsAppLibrary();
   const network = await startWhatsAppNetwork();
@@ -30,7 +30,7 @@ export async function startNetwork(): Promise<WhatsAppNetwork> {
   return network;
 }
 
-/** Keys as the owner keeps them: what comes back is a copy, as from a database. */
+/** Keys as the owner keeps them: reads return copies, as from a database. */
 export function memoryKeys(): SessionKeys & { rows: Map<string, string>; writes: number } {
   const rows = new Map<string, string>();
   const keys = {
@@ -78,11 +78,11 @@ export interface OpenOptions {
   proxy?: string | null;
   sink?: Partial<SessionSink>;
   sendTimeoutMs?: number;
-  /** Shared with other instances, as those of one process do. */
+  /** Shared with other instances, as in one process. */
   intake?: Intake;
 }
 
-/** Opens a session whose sink notes what it is told; closed when the test ends. */
+/** Opens a session whose sink records everything; closed when the test ends. */
 export async function openWhatsApp(t: TestContext, options: OpenOptions): Promise<WhatsAppInstance> {
   const driver = createWhatsAppDriver({
     url: options.url,
@@ -140,8 +140,8 @@ export async function pairWhatsApp(
 }
 
 /**
- * Waits for the fetch that follows a pairing. The library takes what that fetch brings for the past, and drops
- * changes of chats without a history; what the phone changes later is told.
+ * Waits for the fetch that follows a pairing. The library treats the result of that fetch as history, and drops changes
+ * of chats without a history; it reports later changes by the phone.
  */
 export async function firstFetch({ device }: ReturnType<WhatsAppNetwork['phone']>): Promise<void> {
   await until(() => device.fetches > 0, 'the first fetch of the account');

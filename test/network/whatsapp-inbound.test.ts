@@ -1,4 +1,4 @@
-/** What each message of the network is at the port: a table, without a network. */
+/** The form of each message of the network at the port: a table, without a network. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Arrived, readArrived } from '@posthorn/network/whatsapp/wire/inbound.ts';

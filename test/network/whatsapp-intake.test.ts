@@ -1,4 +1,4 @@
-/** When a session stops reading its connection, and when it reads on: without a network. */
+/** When a session stops reading its connection, and when it continues: without a network. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -6,7 +6,7 @@ import { createIntake, sizeOf } from '@posthorn/network/whatsapp/intake.ts';
 import { until } from '../support/whatsapp/phone-handle.ts';
 
 const LIMITS = { sessionBytes: 100, askingBytes: 400, processBytes: 1_000, breathMs: 600 };
-/** A paused session has looked around since. */
+/** By then a paused session has checked whether it may continue. */
 const LOOKED_MS = 350;
 
 function newIntake(limits = LIMITS) {
@@ -96,7 +96,7 @@ test('when all sessions together hold too much, only those stop that hold more t
   assert.equal(large.valve.isPaused, false);
   small.session.hold(51);
   assert.deepEqual([large.valve.isPaused, small.valve.isPaused], [false, false]);
-  // Two hold something: each may hold 75.
+  // Two sessions hold data, so each may hold 75.
   large.session.hold(1);
   assert.deepEqual([large.valve.isPaused, small.valve.isPaused], [true, false]);
   small.session.hold(1);

@@ -21,7 +21,7 @@ before(async () => {
 });
 after(() => network.close());
 
-/** What a phone has opened, field by field. */
+/** The decrypted message of a phone, field by field. */
 function wireOf(shown: { wire: unknown }): WireMessage {
   return shown.wire as WireMessage;
 }
@@ -202,7 +202,7 @@ test('a number without an account, and what the network refuses, fail by name', 
   });
   const refused = instance.send({ to: friend.jid, type: 'text', content: { text: 'x' } });
   await assert.rejects(refused, refusedAs('new_chats_limited'));
-  // It does not say whether the account is limited.
+  // The refusal does not say whether the account is limited.
   await until(() => instance.restrictions.length > 0, 'the restriction');
   assert.deepEqual(instance.restrictions, ['new_chats_limited']);
 });

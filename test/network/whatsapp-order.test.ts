@@ -1,4 +1,4 @@
-/** Messages arrive in the order in which the network sends them, however long each takes to be opened. */
+/** Messages arrive in the order in which the network sends them, however long each takes to decrypt. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -21,7 +21,7 @@ function newPhone() {
   return network.phone(`55119${String(numbers).padStart(8, '0')}`);
 }
 
-/** Keys of a database: each look-up takes a while, and the first ones take the longest. */
+/** Keys as in a database: each look-up takes a while, and the first ones take the longest. */
 function slowKeys() {
   const keys = memoryKeys();
   const { read } = keys;
@@ -116,7 +116,7 @@ test('messages that were decrypted and not recorded before stay in order', async
   const isStored = (id: string) => stored().some(([, value]) => value.includes(id));
   await until(() => ids.every(isStored), 'the plain texts in the store');
   await dies.session.close();
-  // A database gives rows in an order of its own.
+  // A database returns rows in an order of its own.
   const rows = stored().toSorted(([one], [other]) => (one < other ? -1 : 1));
   for (const [row] of rows) dies.keys.rows.delete(row);
   for (const [row, value] of rows) dies.keys.rows.set(row, value);

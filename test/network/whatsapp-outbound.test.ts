@@ -1,4 +1,4 @@
-/** What each message of the port is on the wire: a table, without a network. */
+/** The form of each message of the port on the wire: a table, without a network. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type OutboundMessage, SendRefused } from '@posthorn/core/network/driver.ts';

@@ -34,7 +34,7 @@ for (const addressing of ['pn', 'lid'] as const) {
       [told.networkId, told.chat, told.from, told.fromMe, told.type, told.content],
       [id, friend.jid, own.jid, true, 'text', { text: 'On my way' }],
     );
-    // Nobody is taken for somebody else by the names in its envelope.
+    // The names in its envelope confuse nobody with somebody else.
     for (const fact of instance.facts) {
       if (fact.kind !== 'lid') continue;
       const person = [own, friend].find(({ lid }) => lid === fact.lid);
@@ -89,7 +89,7 @@ for (const addressing of ['pn', 'lid'] as const) {
       own.text(own, 'Note to self'),
     ];
     await until(() => instance.inbound.length === 3, 'all three');
-    // Chats are opened side by side.
+    // Messages of different chats are decrypted in parallel.
     const told = ids.map((id) => instance.inbound.find(({ networkId }) => networkId === id)!);
     assert.deepEqual(
       told.map(({ networkId, chat, from, fromMe }) => [networkId, chat, from, fromMe]),
@@ -163,7 +163,7 @@ test('messages that the phone sent while no session was open come with the next 
   );
 });
 
-/** Each is edited, and then quoted and forwarded by the instance. */
+/** A message of each author is edited, and then quoted and forwarded by the instance. */
 const AUTHORS = ['this session', 'the phone', 'the friend'] as const;
 for (const author of AUTHORS) {
   test(`a quote and a forward of an edited message of ${author} have the new words`, async (t) => {

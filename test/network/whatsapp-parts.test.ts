@@ -1,4 +1,4 @@
-/** The parts of the WhatsApp driver that decide: tables, without a network. */
+/** The parts of the WhatsApp driver that make decisions: tables, without a network. */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
@@ -28,7 +28,7 @@ test('each way in which a connection ends has its reason', () => {
     ['Connection Failure', 405, undefined, { to: 'end', reason: 'version_refused' }],
     ['Connection Failure', 503, undefined, lost('the connection to the WhatsApp network was lost')],
     ['QR refs attempts ended', 408, undefined, lost()],
-    // The codes of proxies and web servers are not those of the network.
+    // Status codes of proxies and web servers are not those of the network.
     [
       'WebSocket Error (Unexpected server response: 403)',
       403,
@@ -224,7 +224,7 @@ describe('media', () => {
     await assert.rejects(decrypt(bytes.subarray(0, -1), sha256), MediaTampered);
     await assert.rejects(decrypt(bytes.subarray(0, 4), sha256), MediaTampered);
     await assert.rejects(decrypt(bytes, '00'.repeat(32)), MediaTampered);
-    // Whoever stores it gives it up at once.
+    // The caller that stores it gives it up at once.
     await assert.rejects(decrypt(altered, sha256), { reason: 'media_invalid' });
   });
 });

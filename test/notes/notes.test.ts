@@ -15,7 +15,7 @@ describe('notes on chats', () => {
   before(async () => {
     api = await startTestMessaging();
     owner = await seedCompany(api.parts.db);
-    // Nothing of a note is ever sent: it is kept for an instance that is away, too.
+    // Notes are never sent, so they are also stored for an instance that is away.
     instanceId = await seedInstance(api.parts.db, owner.companyId, { state: 'DISCONNECTED' });
   });
   after(() => api.close());

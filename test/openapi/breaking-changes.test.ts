@@ -67,7 +67,7 @@ const ANSWER = 'POST /things 201';
 const BODY = 'POST /things body';
 const EVENT = 'the event POST made';
 
-/** What was changed, and what is said of it. */
+/** A change by its name, the changed document, and the lines that report it. */
 const BREAKING: [string, Parameters<typeof documentWith>[0], string[]][] = [
   ['a removed path', { paths: {} }, ['POST /things was removed']],
   [

@@ -13,7 +13,7 @@ import { readDocument, SERVICES } from '../support/openapi-documents.ts';
 import { projectRoot } from '../support/process.ts';
 import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
 
-/** What a program that uses a generated client exports. */
+/** The exports of a program that uses a generated client. */
 interface Program {
   send(options: { baseUrl: string; apiKey: string; instanceId: string; to: string; key: string }): Promise<{
     status: number;
@@ -24,7 +24,7 @@ interface Program {
   }>;
 }
 
-/** The same small program over each client: sends a text, and asks for what is not there. */
+/** The same small program with each client: sends a text, and asks for an unknown object. */
 const PROGRAMS: Record<string, string> = {
   'openapi-fetch': `
 import createClient from 'openapi-fetch';

@@ -108,7 +108,7 @@ for (const service of SERVICES) {
   });
 }
 
-/** The fields without a description in whatever is given, by their ways. */
+/** The fields without a description in a part of the document, by their paths. */
 function silentFields(part: unknown, way: string): string[] {
   if (typeof part !== 'object' || part === null) return [];
   if (Array.isArray(part)) return part.flatMap((each) => silentFields(each, way));

@@ -6,7 +6,7 @@ const ID = '0198c0de-0000-7000-8000-000000000001';
 const ANSWERED = { status: 'queued', message_id: ID, task_id: ID, idempotency_key: 'k' };
 const SEND = `/v1/instances/${ID}/messages/text`;
 
-/** What a server might answer, and what is said of it. */
+/** Wrong answers of a server, with the message that reports each. */
 const WRONG: [string, number, unknown, RegExp][] = [
   ['a status that is not documented', 418, {}, /messages.sendText answered 418, which is not documented/],
   ['a field that is missing', 202, { ...ANSWERED, message_id: undefined }, /message_id/],

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { readDocument } from '../support/openapi-documents.ts';
 import { projectRoot } from '../support/process.ts';
 
-// The linter itself runs in `npm run check`.
+// `npm run check` runs the linter itself.
 
 const EXCEPTIONS = '.redocly.lint-ignore.yaml';
 

@@ -10,7 +10,7 @@ import type { Document, Found } from '../support/openapi-documents.ts';
 
 const run = promisify(execFile);
 
-/** What the page shows in place of a credential that nobody has entered. */
+/** The page's placeholder for a credential that nobody has entered. */
 export const NO_CREDENTIAL = 'YOUR_SECRET_TOKEN';
 
 /** A document as the page draws it. */
@@ -18,7 +18,7 @@ export function drawn(document: Document): Document {
   return leaveOptionalOut(structuredClone(document));
 }
 
-/** The sample of an operation of a drawn document, with curl; `ids` take the place of the examples in its path. */
+/** The sample of an operation of a drawn document, with curl; `ids` replace the examples in its path. */
 export function sampleOf(
   document: Document,
   { path: template, method, operation }: Found,
@@ -42,22 +42,22 @@ export function sampleOf(
     path: template,
     server: { url: options.url },
     securitySchemes: schemes.map((name) => document.components.securitySchemes?.[name]),
-    // As the page asks for it.
+    // With the options of the page.
     defaultDisabledParameters: true,
   } as unknown as Parameters<typeof generateCodeSnippet>[0]);
-  // Bodies name what paths name; short ones could be anything.
+  // Bodies contain the ids of paths; short ones could be any text.
   return replaced
     .filter(([from]) => from.length > 10)
     .reduce((text, [from, to]) => text.replaceAll(`"${from}"`, `"${to}"`), sample ?? '');
 }
 
-/** Pastes a sample into a shell, beside a file of every name that it takes one from. */
+/** Pastes a sample into a shell, in a folder with every file that it reads. */
 export async function paste(sample: string): Promise<{ status: number; code: string; text: string }> {
   const folder = mkdtempSync(path.join(tmpdir(), 'posthorn-samples-'));
   try {
     for (const [, file] of sample.matchAll(/=@([\w.-]+)/g))
       writeFileSync(path.join(folder, file!), '%PDF-1.4\n%%EOF\n');
-    // A stream never ends by itself: what it answered with is known by then.
+    // A stream never ends by itself: its answer is known by then.
     const watched = `curl() { command curl -sS --max-time 20 -o body -w '%{http_code}' "$@"; }\n${sample}\n`;
     const told = await run('/bin/sh', ['-c', watched], { cwd: folder }).catch(
       (error: { stdout: string }) => error,

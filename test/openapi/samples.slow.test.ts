@@ -14,7 +14,10 @@ import { type Document, operationsOf, readDocument, SERVICES } from '../support/
 import { type SeededCompany, seedCompany } from '../support/seed.ts';
 import { drawn, NO_CREDENTIAL, paste, sampleOf } from './reference-samples.ts';
 
-/** What no sample can have: a token that is mailed or given to a browser, and the handshake of a WebSocket. */
+/**
+ * Operations that fail from a sample: they need a token that is mailed or given to a browser, or the handshake of a
+ * WebSocket.
+ */
 const REFUSED: Readonly<Record<string, string>> = {
   'auth.resetPassword': 'RESET_TOKEN_INVALID',
   'oauth.completeSignup': 'OAUTH_PENDING_INVALID',
@@ -33,7 +36,7 @@ describe('the samples of the reference of messaging', () => {
     });
     document = await servedDocument(api.url);
     other = await seedCompany(api.parts.db);
-    // The first sample that a reader pastes; those of passwords and the login name the same one.
+    // The first sample that a reader pastes; the samples of passwords and the login use the same account.
     const registered = await paste(sampleOf(document, operation('auth.register'), api));
     assert.equal(registered.status, 201, registered.text);
   });
@@ -45,7 +48,7 @@ describe('the samples of the reference of messaging', () => {
     const { operationId: name, security } = committed;
     test(`${name} works when it is pasted`, async () => {
       const found = operation(name);
-      // A company of its own: some delete what others would need.
+      // A company of its own, because some samples delete objects that others would need.
       const company = await seedCompany(api.parts.db);
       await api.parts.db.query(
         `UPDATE users SET password_hash = (SELECT password_hash FROM users WHERE email = 'owner@acme.test')
@@ -53,7 +56,7 @@ describe('the samples of the reference of messaging', () => {
         [company.userId],
       );
       const seeded = await seedIds(api.parts.db, company, other);
-      // Nothing here answers for the network: what is asked of it is refused at once.
+      // No network answers here, so requests to it are refused at once.
       await api.parts.db.query(`UPDATE instances SET state = 'DISCONNECTED'`);
       const ids = Object.fromEntries(
         [...found.path.matchAll(/\{(\w+)\}/g)].map(([, param = '']) => {
@@ -104,7 +107,7 @@ describe('the samples of the reference of billing', () => {
   }
 });
 
-/** The document as the page gets it, and as it draws it then. */
+/** The document as the page gets it, and as the page then draws it. */
 async function servedDocument(url: string): Promise<Document> {
   const response = await fetch(`${url}/openapi.json`);
   return drawn((await response.json()) as Document);

@@ -15,7 +15,7 @@ const SEND = `/v1/instances/${ID}/messages/text`;
 
 type Given = [status: number, body: unknown, headers?: Record<string, string>];
 
-/** What a server answers to `METHOD /path`, by what is to be said of it; null for nothing. */
+/** The answer of a server to `METHOD /path`, and the fault that the check must report; null for none. */
 const ANSWERS: Record<string, { asked: string; given: Given; said: RegExp | null }> = {
   'what its document says': { asked: 'GET /health', given: [200, HEALTHY], said: null },
   'what the document of billing says': {

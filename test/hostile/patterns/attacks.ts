@@ -1,19 +1,19 @@
 import { type Node, parsePattern, textsFor } from './parse-pattern.ts';
 
-/** A text that makes a pattern with two ways through the same text try them all. */
+/** A text for which a pattern with two ways through the same text tries all of them. */
 export interface Attack {
-  /** What brings the matcher to the part that is attacked. */
+  /** Brings the matcher to the part that is attacked. */
   prefix: string;
   /** Repeated up to the length of the attack. */
   pump: string;
-  /** What makes the match fail in the end. */
+  /** Makes the match fail in the end. */
   tail: string;
 }
 
 const TAILS = ['', '\0', '\n!', ' x', '<'];
 const ATTACKS_MAX = 1_500;
 
-/** Attacks made of the pattern's own pieces: each piece, and each two of them, again and again. */
+/** Attacks made of the pattern's own pieces: each piece, and each pair of them, again and again. */
 export function attacksOn(source: string, flags: string): Attack[] {
   const root = parsePattern(source, flags);
   const attacks = new Map<string, Attack>();
@@ -28,9 +28,9 @@ export function attacksOn(source: string, flags: string): Attack[] {
     for (const text of texts.slice(0, 3)) pieces.add(text);
     if (node.kind === 'repeat' && node.max > 16) repeats.push({ prefix, pumps: textsFor(node.of) });
   });
-  // The parts that repeat first: if the list is cut, then behind them.
+  // Repeating parts come first, so that a cut of the list drops others.
   for (const { prefix, pumps } of repeats) for (const pump of pumps) add(prefix, pump);
-  // Not from the start of the text: there an anchored half of a choice would take it all.
+  // Not from the start of the text: there an anchored alternative would match everything.
   for (const { pumps } of repeats)
     for (const pump of pumps) for (const start of ['', '\x01']) add(start, pump);
   for (const text of textsFor(root)) add('', text);
@@ -41,7 +41,7 @@ export function attacksOn(source: string, flags: string): Attack[] {
   return [...attacks.values()].slice(0, ATTACKS_MAX);
 }
 
-/** Every node with a text that leads up to it. */
+/** Visits every node with a text that leads up to it. */
 function visit(node: Node, prefix: string, look: (node: Node, prefix: string) => void): void {
   look(node, prefix);
   if (node.kind === 'repeat') visit(node.of, prefix, look);

@@ -11,10 +11,10 @@ export interface FoundPattern {
   flags: string;
 }
 
-/** Stands for a part of a pattern that is not known before it runs. */
+/** Replaces a part of a pattern that is not known before it runs. */
 const UNKNOWN = 'X';
 
-/** Every regular expression that the sources of these folders write down, literal or by `new RegExp`. */
+/** Every regular expression in the sources of these folders, literal or by `new RegExp`. */
 export function collectPatterns(folders: readonly string[]): FoundPattern[] {
   const files = folders.flatMap((folder) => globSync(`${folder}/**/*.{ts,tsx}`, { cwd: projectRoot }));
   return files
@@ -47,7 +47,7 @@ export function patternsIn(file: string, text: string): FoundPattern[] {
   return found;
 }
 
-/** The string that an expression comes to: literals, templates, and constants of the same file. */
+/** The string value of an expression: literals, templates, and constants of the same file. */
 function stringOf(file: ts.SourceFile, node: ts.Expression): string {
   if (ts.isStringLiteralLike(node)) return node.text;
   if (ts.isTemplateExpression(node)) return joined(file, node, (part) => part.text);

@@ -1,6 +1,6 @@
 /**
- * The pieces of a regular expression, as far as attacks are made of them: what repeats, what stands before it,
- * and texts that fit each part. It need not be exact: an attack that fits nothing only costs a millisecond.
+ * The pieces of a regular expression, as far as attacks need them: the repeating parts, the text before each, and texts
+ * that match each part. It need not be exact: an attack that matches nothing only costs a millisecond.
  */
 export type Node =
   | { kind: 'sequence'; items: Node[] }
@@ -33,7 +33,7 @@ const CANDIDATES = [
 for (let code = 0; code < 256; code += 1) CANDIDATES.push(String.fromCharCode(code));
 CANDIDATES.push('\u0301', '\ufffd', '\u{1f600}');
 
-/** Of each kind of character one, so that two classes that overlap share a text. */
+/** One text for each kind of character, so that two overlapping classes share a text. */
 const TEXTS_OF_AN_ATOM = 4;
 
 export function parsePattern(source: string, flags: string): Node {
@@ -101,7 +101,7 @@ function escapeLength(text: string): number {
   );
 }
 
-/** Characters that fit; none for what takes no room, such as `^` and `\b`. */
+/** Matching characters; none for an atom of no width, such as `^` and `\b`. */
 function textsOf(atom: string, flags: string): string[] {
   let fits: RegExp;
   try {
@@ -113,7 +113,7 @@ function textsOf(atom: string, flags: string): string[] {
   return [...new Set(CANDIDATES.filter((char) => fits.test(char)))].slice(0, TEXTS_OF_AN_ATOM);
 }
 
-/** Texts that fit a node: the first with every part that may be left out, the last without. */
+/** Texts that match a node: the first with every optional part, the last without. */
 export function textsFor(node: Node): string[] {
   if (node.kind === 'atom') return node.texts.length > 0 ? node.texts : [''];
   if (node.kind === 'choice') return unique(node.options.flatMap((option) => textsFor(option).slice(0, 3)));

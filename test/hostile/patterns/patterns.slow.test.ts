@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { faultsOf, patternsOfContracts, patternsOfSources } from './product-patterns.ts';
 
-/** What `patterns.test.ts` holds for shorter texts. */
+/** `patterns.test.ts` tests shorter texts. */
 const CHARS = 100_000;
 
 describe('every regular expression stands attacks of 100 kB', () => {

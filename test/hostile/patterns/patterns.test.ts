@@ -5,8 +5,8 @@ import { EXEMPT, faultsOf, LIMIT_MS, patternsOfContracts, patternsOfSources } fr
 import { tryPatterns } from './try-patterns.ts';
 
 /**
- * Every regular expression of the product stands attacks that are made of its own pieces. A pattern that takes more than
- * linear time on what a stranger sends stops the whole process: one that was written here before did so with 281 bytes.
+ * Every regular expression of the product withstands attacks that are made of its own pieces. A pattern that takes more
+ * than linear time on a stranger's text stops the whole process: an earlier one did so with 281 bytes.
  *
  * A quadratic one takes several times the limit at this length. `patterns.slow.test.ts` attacks with 100 kB.
  */
@@ -38,11 +38,11 @@ describe('every regular expression takes linear time', () => {
 });
 
 describe('the attacks', () => {
-  // Both stood in the product once: exponential on comments, cubic on blanks.
+  // Both were once in the product: exponential on comments, cubic on blanks.
   const svg = String.raw`
     const PROLOGUE = String.raw${'`'}^\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--[\s\S]*?-->\s*)*(?:<!doctype\s+svg[^>]*>\s*)?(?:<!--[\s\S]*?-->\s*)*${'`'};
     const SVG = new RegExp(${'`'}${'$'}{PROLOGUE}<svg[\\s>]${'`'}, 'i');`;
-  // With so many characters each takes several times the limit. Those with fewer would take for ever with more.
+  // With this many characters each takes several times the limit. Those with fewer would take for ever with more.
   const slow: Record<string, [text: string, chars: number]> = {
     'an exponential one, put together of constants': [svg, 1_000],
     'a cubic one': [String.raw`const RANGE = /^bytes=\s*(\d*)\s*-\s*(\d*)\s*$/;`, CHARS],

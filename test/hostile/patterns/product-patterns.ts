@@ -7,15 +7,15 @@ const FOLDERS = ['contract', 'core', 'server', 'worker', 'network', 'sdk', 'cli'
 /** CPU time that one attack may take. */
 export const LIMIT_MS = 100;
 
-/** Patterns that may be slow, each with the reason why no stranger's text meets them. */
+/** Patterns that may be slow, each with the reason why no stranger's text reaches them. */
 export const EXEMPT: readonly { file: string; source: string; reason: string }[] = [];
 
-/** Every pattern that the sources write down. */
+/** Every pattern in the sources. */
 export function patternsOfSources(): FoundPattern[] {
   return collectPatterns(FOLDERS);
 }
 
-/** The patterns that zod brings along for e-mail addresses, UUIDs, times and the like, and our own in the schemas. */
+/** zod's patterns for e-mail addresses, UUIDs, times and the like, and our own in the schemas. */
 export function patternsOfContracts(): FoundPattern[] {
   const found = new Map<string, FoundPattern>();
   for (const { name, schema } of inputSchemas()) {
@@ -28,7 +28,7 @@ export function patternsOfContracts(): FoundPattern[] {
   return [...found.values()];
 }
 
-/** A line for each pattern that does not stand an attack of so many characters. */
+/** A line for each pattern that does not withstand an attack of this many characters. */
 export async function faultsOf(patterns: readonly FoundPattern[], chars: number): Promise<string[]> {
   const tried = patterns.filter(
     (found) => !EXEMPT.some(({ file, source }) => file === found.file && source === found.source),

@@ -12,17 +12,17 @@ export interface Task {
 
 export interface Verdict {
   attacks: number;
-  /** What is wrong with the pattern; null: it has stood every attack. */
+  /** The fault of the pattern; null: it has withstood every attack. */
   fault: string | null;
   attack: Attack | null;
 }
 
-/** Nothing heard for so long means that the pattern hangs; the sound ones take a tenth of a second. */
+/** No answer for this long means that the pattern hangs; sound ones take a tenth of a second. */
 const HANGS_MS = 20_000;
 
 /**
- * Attacks patterns in a thread of their own, so that one that hangs is ended and named, and the next goes on
- * in a new thread.
+ * Attacks patterns in a thread of its own, so that a hanging pattern is ended and named, and the next one runs in a new
+ * thread.
  */
 export async function tryPatterns(
   tasks: readonly Task[],

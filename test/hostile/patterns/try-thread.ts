@@ -2,16 +2,16 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { attacksOn, textOf } from './attacks.ts';
 import type { Task, Verdict } from './try-patterns.ts';
 
-/** The thread of `tryPatterns`: attacks one pattern after another, and says how each has fared. */
+/** The thread of `tryPatterns`: attacks one pattern after another, and reports the result of each. */
 
-/** Which attack is under way: read by the other side when nothing is heard any more. */
+/** The number of the running attack: the other side reads it when no answer comes any more. */
 const underWay = new Int32Array(workerData as SharedArrayBuffer);
 
 parentPort!.on('message', (task: Task) => parentPort!.postMessage(judge(task)));
 
 function judge({ source, flags, chars, limitMs }: Task): Verdict {
   const pattern = new RegExp(source, flags);
-  // As `replace` and `split` use it, and `test` and `exec` too.
+  // As `replace`, `split`, `test` and `exec` use it.
   const all = new RegExp(source, flags.includes('g') ? flags : `${flags}g`);
   const attacks = attacksOn(source, flags);
   for (const [nth, attack] of attacks.entries()) {
@@ -23,7 +23,7 @@ function judge({ source, flags, chars, limitMs }: Task): Verdict {
       text.replace(all, '');
     };
     try {
-      // Twice before it counts: what the machine was doing just then is no fault of the pattern.
+      // Measured twice before it counts: other load on the machine is no fault of the pattern.
       const ms = cpuMs(run);
       if (ms > limitMs && cpuMs(run) > limitMs)
         return { attacks: nth + 1, fault: `takes ${Math.round(ms)} ms`, attack };
@@ -34,7 +34,7 @@ function judge({ source, flags, chars, limitMs }: Task): Verdict {
   return { attacks: attacks.length, fault: null, attack: null };
 }
 
-/** Of this thread alone: a busy machine does not add to it. */
+/** The time of this thread alone, which does not depend on the load of the machine. */
 function cpuMs(run: () => void): number {
   const before = process.threadCpuUsage();
   run();
