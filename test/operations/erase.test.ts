@@ -18,7 +18,7 @@ import { seedCompany, seedInstance } from '@posthorn/test/support/seed.ts';
 import { type Sending, startSending, type TestInstance } from '@posthorn/test/support/sending.ts';
 import { png } from '../media/samples.ts';
 
-/** Workers compare their sessions with the instances there are at least this often. */
+/** Workers compare their sessions with the existing instances at least this often. */
 const COMPARED_MS = 6_000;
 
 describe('the data of one company', () => {
@@ -76,7 +76,7 @@ describe('the data of one company', () => {
     const into = path.join(work, 'export');
     const manifest = await exportCompany(deps(), { companyId, into });
     assert.deepEqual(JSON.parse(readFileSync(path.join(into, 'manifest.json'), 'utf8')), manifest);
-    // Counts of the running minute are not kept.
+    // Counts of the current minute are not kept.
     const { rate_windows: _, ...left } = await rowsLeft(sending.api.parts.db, companyId);
     assert.deepEqual(
       Object.fromEntries(
@@ -187,7 +187,7 @@ describe('the data of one company', () => {
     assert.deepEqual(done.objectsLeft, []);
     assert.equal(done.objects, keys.length);
 
-    // Read once more, by other means than those that erased.
+    // Checked again, by other means than those of the erasure.
     for (const { name, companyColumn } of await tenantTables(db)) {
       const { rows } = await db.query<{ count: number }>(
         `SELECT count(*) AS count FROM ${name} WHERE ${companyColumn} = $1`,
@@ -199,7 +199,7 @@ describe('the data of one company', () => {
       await assert.rejects(sending.api.media.storage!.open(key), { name: 'StorageMissing' });
     const { rows: trash } = await db.query('SELECT FROM media_trash WHERE storage_key = ANY ($1)', [keys]);
     assert.equal(trash.length, 0);
-    // Its own requests are refused, and nobody else's.
+    // Only requests of the erased company are refused.
     assert.ok(
       [...statuses.own].every((status) => status === 202 || (status >= 400 && status < 500)),
       `${[...statuses.own]}`,
@@ -217,7 +217,7 @@ describe('the data of one company', () => {
     assert.deepEqual(events, [{ id: `evt_${other.companyId}` }]);
   });
 
-  /** A company with one stored file, whose key it gives. */
+  /** A company with one stored file, and the key of that file. */
   async function storeFile(): Promise<{ companyId: number; key: string }> {
     const { db } = sending.api.parts;
     const { companyId } = await seedCompany(db);
@@ -369,7 +369,7 @@ describe('the data of one company', () => {
       );
     await write('before');
     await waitFor(async () => (await rowsLeft(db, companyId)).messages === ids.length);
-    // Deleted already, and no worker has been told: the sessions live on while their rows go.
+    // Deleted without a notification to the workers: the sessions live on while their rows are removed.
     await db.query(`UPDATE companies SET status = 'deleted' WHERE id = $1`, [companyId]);
     const done = await Promise.all([eraseAgain(companyId), eraseAgain(companyId)]);
     assert.deepEqual(

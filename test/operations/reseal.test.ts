@@ -41,7 +41,7 @@ describe('sealing everything anew', () => {
   });
   after(() => parts.close());
 
-  /** Every sealed value there is, by column. */
+  /** Every sealed value, by column. */
   async function values(): Promise<{ where: string; sealed: Buffer }[]> {
     const found = await Promise.all(
       SEALED.map(async ({ table, column }) => {
@@ -54,7 +54,7 @@ describe('sealing everything anew', () => {
     return found.flat();
   }
 
-  /** One value at least in each column, and more of session keys than a batch. */
+  /** Writes at least one value into each column, and more session keys than a batch. */
   async function seed(): Promise<void> {
     const { db } = parts;
     const instanceId = await seedInstance(db, companyId, { state: 'CONNECTED', wanted: 'connected' });
@@ -134,7 +134,7 @@ describe('sealing everything anew', () => {
     const write = (value: Buffer) =>
       parts.db.query('UPDATE instances SET credentials = $2 WHERE id = $1', [instanceId, value]);
     await write(old.seal('first'));
-    // A session writes between the look and the update, under the old key as a process that was not restarted does.
+    // A session writes between the read and the update, under the old key, as a process that was not restarted does.
     const slow = {
       ...parts.db,
       async query(...args: Parameters<typeof parts.db.query>) {

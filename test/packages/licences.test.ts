@@ -15,11 +15,11 @@ const locked = Object.entries(read('package-lock.json').packages as Record<strin
   ([folder, { link }]) => folder.includes('node_modules/') && !link,
 );
 
-/** A library that programs link to and that leaves their own licence to them. */
+/** A library that programs may link to without a change of their own licence. */
 const WEAK_COPYLEFT = /\bLGPL-[\w.-]+/g;
 const COPYLEFT = /\bA?GPL\b|GNU (?:AFFERO )?GENERAL PUBLIC|\bSSPL\b/i;
 
-/** The licence that a package names: in the lock, else in what was installed. */
+/** The licence of a package: from the lock, else from the installed files. */
 function licenceOf(folder: string, { license }: Locked): string {
   if (license) return license;
   if (NAMED_ELSEWHERE[folder]) return NAMED_ELSEWHERE[folder];
@@ -33,11 +33,11 @@ function licenceOf(folder: string, { license }: Locked): string {
 }
 
 /**
- * The one program under the GPL: it is started as a process of its own and linked to nothing, and `--omit=optional` leaves
- * it out (docs/decisions/0033-ffmpeg-from-npm.md).
+ * The one program under the GPL: it is started as a process of its own and linked to nothing, and `--omit=optional`
+ * leaves it out (docs/decisions/0033-ffmpeg-from-npm.md).
  */
 const RUN_APART = 'node_modules/ffmpeg-static';
-/** Says its licence in its text alone, and goes with ffmpeg-static when that is not installed. */
+/** Names its licence only in its text, and is missing together with ffmpeg-static when that is not installed. */
 const NAMED_ELSEWHERE: Readonly<Record<string, string>> = { 'node_modules/parse-cache-control': 'BSD' };
 
 const isCopyleft = (licence: string) => COPYLEFT.test(licence.replace(WEAK_COPYLEFT, ''));

@@ -119,7 +119,7 @@ describe('npm run release:pack', { timeout: 300_000 }, () => {
     mkdirSync(elsewhere);
     writeFileSync(path.join(elsewhere, 'package.json'), '{}');
     const home = { ...env, HOME: elsewhere, npm_config_prefix: path.join(elsewhere, 'global') };
-    // The packages that were packed above are in this folder, not in the checkout.
+    // This folder, not the checkout, has the packages that were packed above.
     const commands = install?.code.replaceAll('<checkout>/release/packed', folder) ?? '';
     await run('/bin/sh', ['-e', '-c', commands], { cwd: elsewhere, env: home });
     const { stdout } = await run(path.join(elsewhere, 'global/bin/msgctl'), ['--version'], { env: home });
@@ -138,7 +138,7 @@ describe('npm run release:pack', { timeout: 300_000 }, () => {
     const { createClient, VERSION } = await import(entry);
     assert.equal(VERSION, versionOf('sdk'));
     await createClient({ baseUrl: server.url, apiKey: 'svc_x' }).instances.list();
-    /** Without what it says of the Node that it runs on. */
+    /** Without the part about the Node that it runs on. */
     const agent = () => server.seen.at(-1)?.headers['user-agent']?.replace(/ \(node.*\)$/, '');
     assert.equal(agent(), `posthorn-sdk/${versionOf('sdk')}`);
     const msgctl = (...args: string[]) =>

@@ -16,7 +16,7 @@ const env = { ...baseEnv(), PATH: `${path.dirname(process.execPath)}${path.delim
 const FILE = '%PDF-1.4\nfrom a path';
 const UPLOADED_BYTES = 200_000;
 
-/** What a program on any runtime does with the SDK; what came of it is printed as one line of JSON. */
+/** A program that uses the SDK on any runtime, and prints its results as one line of JSON. */
 const PROGRAM = `
 import { createRequire } from 'node:module';
 import { createClient, iterate, NotFoundError, PosthornError, verifyWebhook } from '@posthorn/sdk';
@@ -71,7 +71,7 @@ console.log(JSON.stringify({
 process.exit();
 `;
 
-/** By the name that people know; whom it writes to, and what stands before the program on its command line. */
+/** By the name that people know; `to` is its recipient, and `flags` come before the program on its command line. */
 const RUNTIMES: Record<string, { program: keyof Runtimes; to: string; flags: string[] }> = {
   'Node.js 20': { program: 'node20', to: '+5511999990020', flags: [] },
   'Node.js 22': { program: 'node22', to: '+5511999990022', flags: [] },
@@ -79,7 +79,7 @@ const RUNTIMES: Record<string, { program: keyof Runtimes; to: string; flags: str
   Deno: {
     program: 'deno',
     to: '+5511999990040',
-    // No more than what is asked of it here: the service, and the file.
+    // Only the permissions that the program needs: the service, and the file.
     flags: ['run', '--no-prompt', '--node-modules-dir=manual', '--allow-net=127.0.0.1', '--allow-read'],
   },
 };

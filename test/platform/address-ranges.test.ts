@@ -58,7 +58,7 @@ function words([a, b, c, d]: number[]): string {
   return `${hex(a!, b!)}:${hex(c!, d!)}`;
 }
 
-/** By hand: the library that the judge uses must not judge itself. */
+/** Parsed by hand: the library that the code under test uses must not check itself. */
 function bytesOf(address: string): number[] {
   if (!address.includes(':')) return address.split('.').map(Number);
   const [head = '', tail = ''] = address.split('::');

@@ -6,7 +6,7 @@ import { type Broker, NoSuchQueue } from '@posthorn/core/platform/broker/broker.
 import { tellFigure } from '../support/figures.ts';
 import { waitFor } from '../support/process.ts';
 
-/** What every adapter of the broker port promises, run against the one that `create` makes. */
+/** Tests the promises of the broker port, on the adapter that `create` makes. */
 export function testBroker(name: string, create: () => Promise<Broker>): void {
   describe(`broker: ${name}`, () => {
     let broker: Broker;
@@ -79,7 +79,7 @@ export function testBroker(name: string, create: () => Promise<Broker>): void {
       });
       await Promise.all(Array.from({ length: 20 }, (_, n) => broker.publish(queue, n)));
       await waitFor(() => running >= 3);
-      // Long enough for a fourth.
+      // Long enough for a fourth one to arrive.
       await delay(100);
       gate.resolve();
       await waitFor(() => done === 20);
@@ -104,7 +104,7 @@ export function testBroker(name: string, create: () => Promise<Broker>): void {
       const queue = await newQueue();
       await broker.publish(queue, 'stubborn');
       let tries = 0;
-      // 25 is past the 20 deliveries after which RabbitMQ 4 drops a message by default.
+      // 25 is more than the 20 deliveries after which RabbitMQ 4 drops a message by default.
       const consumers = await Promise.all(
         Array.from({ length: 25 }, () =>
           broker.consume(queue, { prefetch: 1 }, async () => {
@@ -138,7 +138,7 @@ export function testBroker(name: string, create: () => Promise<Broker>): void {
         counts.map((_, at) =>
           broker.consume(queue, { prefetch: 1 }, async () => {
             counts[at]! += 1;
-            // The one with more waits for the other, so that a slow one does not get less.
+            // The consumer with more messages waits for the other, so that a slow one does not get fewer.
             await waitFor(() => counts[1 - at]! >= counts[at]!);
           }),
         ),

@@ -105,7 +105,7 @@ describe('RabbitMQ that fails', () => {
     await broker.consume('wiped', { prefetch: 4 }, async (body) => void got.push(body));
     await broker.publish('wiped', 'before');
     await waitFor(() => got.length === 1);
-    // What the relay does: it publishes as soon as it hears that the broker is back.
+    // Like the relay, which publishes as soon as it learns that the broker is back.
     const published = new Promise<unknown>((resolve) =>
       broker.onUp(() =>
         resolve(Promise.all([broker.publish('wiped', 'after'), broker.publish('wiped-too', 1)])),
@@ -140,7 +140,7 @@ describe('RabbitMQ that fails', () => {
     await broker.consume('deleted', { prefetch: 1 }, async (body) => void got.push(body));
     await rabbit.ctl('delete_queue', 'deleted');
     await waitFor(() => broker.publish('deleted', 1).then(() => got.length > 0));
-    // Nobody consumes this one: its publisher finds out by the message that comes back.
+    // Nobody consumes this queue: its publisher learns of the loss from the returned message.
     await rabbit.ctl('delete_queue', 'deleted-unread');
     await waitFor(() => broker.publish('deleted-unread', 1).then(() => true));
   });
@@ -164,18 +164,18 @@ describe('RabbitMQ that fails', () => {
         await gate.promise;
         got.add(body);
       });
-      // Some may come twice, when one stands still for longer than its confirmation may take.
+      // Some may come twice, when a publish waits for longer than its confirmation may take.
       for (const n of filling) await waitFor(() => broker.publish(queue, n).then(() => true));
       await rabbit.ctl(...raise);
       try {
-        // The broker says so with the next publish, which may still be the one that is not confirmed.
+        // The broker reports it with the next publish, which may still be the unconfirmed one.
         await waitFor(async () => {
           await broker.publish(queue, 'x').catch(() => {});
           return !broker.isUp();
         });
         await assert.rejects(broker.publish(queue, 'y'), /down/);
         assert.equal(broker.isBlocked(), true);
-        // What a process that has published already declares meanwhile is declared.
+        // A declaration meanwhile takes effect, also from a process that has published already.
         await broker.declare([`${queue}-declared-meanwhile`]);
         gate.resolve();
         await waitFor(() => filling.every((n) => got.has(n)));

@@ -9,7 +9,7 @@ let parts: Parts;
 before(async () => {
   parts = await createParts();
 });
-// Its own bus would be heard by the others here.
+// The tests do not use the parts' own bus, because the others here would hear it.
 after(() => parts.close());
 
 interface Heard {
@@ -17,7 +17,7 @@ interface Heard {
   payload: string;
 }
 
-/** What the database is told, seen by a connection that says nothing itself. */
+/** The notifications of the database, received by a connection that sends none itself. */
 async function listenIn(
   t: { after(fn: () => unknown): void },
   channels: readonly string[],
@@ -41,7 +41,7 @@ async function openBus(
   return bus;
 }
 
-/** What its handlers of a channel are told. */
+/** The payloads that the handlers of a channel get. */
 function heardBy(bus: Bus, channel: BusChannel): string[] {
   const payloads: string[] = [];
   bus.on(channel, (payload) => payloads.push(payload));
@@ -49,13 +49,13 @@ function heardBy(bus: Bus, channel: BusChannel): string[] {
 }
 
 const NEVER_ALONE = { everyMs: 100, aloneAfterMs: 600_000 };
-/** A bus that nobody has spoken to takes itself for alone at once. */
+/** Such a bus counts itself as alone at once, when no other bus has sent anything. */
 const ALONE = { everyMs: 600_000, aloneAfterMs: 0 };
 
 test('two processes hear each other, and each its own at once and once', async (t) => {
   const [one, other] = [await openBus(t, NEVER_ALONE), await openBus(t, NEVER_ALONE)];
   const [here, there] = [heardBy(one, 'events'), heardBy(other, 'events')];
-  // Until it listens.
+  // Waits until it listens.
   await waitFor(() => {
     one.notify('events', 'first');
     return there.length > 0;
@@ -96,7 +96,7 @@ test('a process that comes later is heard at once, and told everything from then
     sent += 1;
     first.hint('events', String(sent));
   };
-  // Alone by now: a notification stays where it is.
+  // It is alone by now, so a notification stays inside the process.
   await waitFor(
     async () => {
       const before = told.length;

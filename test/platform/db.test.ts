@@ -31,7 +31,7 @@ describe('the connections to PostgreSQL', () => {
       .transaction(async (client) => {
         const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
         await admin.query('SELECT pg_terminate_backend($1)', [rows[0]!.pid]);
-        // The end arrives while nobody waits for this client.
+        // The connection ends while nobody waits for this client.
         await waitFor(async () => {
           const there = await admin.query('SELECT 1 FROM pg_stat_activity WHERE pid = $1', [rows[0]!.pid]);
           return there.rows.length === 0;
@@ -53,7 +53,7 @@ describe('the connections to PostgreSQL', () => {
     };
     const isOpen = [message('R', Buffer.alloc(4)), message('Z', Buffer.from('I'))];
     const isDying = message('E', Buffer.from('SFATAL\0C57P01\0Mterminating connection\0\0'));
-    // In one read of the socket, so that the pool has had no turn between them.
+    // In one read of the socket, so that the pool does not run between them.
     const dying = createServer((socket) => {
       socket.on('error', () => undefined).once('data', () => socket.end(Buffer.concat([...isOpen, isDying])));
     }).listen(0, '127.0.0.1');
@@ -102,7 +102,7 @@ describe('the connections to PostgreSQL', () => {
           .catch((err: { code?: string }) => err);
         assert.equal((failed as { code?: string }).code, '22P02');
         assert.deepEqual(await words(), []);
-        // The connection is as good as before, its prepared statements too.
+        // The connection still works, its prepared statements too.
         await db.transaction((sql) => sql.write(INSERT, [1, place]));
         assert.deepEqual(await words(), [place]);
       });

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 const SLOW_READER = fileURLToPath(new URL('./slow-reader-main.ts', import.meta.url));
 
-/** In a process of its own: Node's own client ended the process that asked, by an exception that nobody could catch. */
+/** In a process of its own: Node's own client ended the process with an exception that nobody could catch. */
 test('a server that resets an answer while nobody reads it ends no process', async (t) => {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
@@ -30,7 +30,7 @@ test('a server that resets an answer while nobody reads it ends no process', asy
     once(reader, 'close'),
   ]);
   assert.equal(failed, '');
-  // Either is right for an answer without a length: its end, or an error for whoever reads it.
+  // Both are correct for an answer without a length: its end, or an error at the reader.
   assert.match(said, /^read \d+ bytes|^reading failed/);
   assert.equal(code, 0);
 });

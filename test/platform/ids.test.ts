@@ -19,7 +19,7 @@ test('ids ascend strictly, are UUIDs of version 7, and carry the time at which t
 
 test('each id has random bits of its own, also when the random bytes of many are drawn together', () => {
   const tails = Array.from({ length: COUNT }, () => newId().slice(-10));
-  // 40 bits: among so many a few may coincide by chance, a pool that is used again would repeat them all.
+  // 40 bits: among so many a few may coincide by chance, but a reused pool would repeat all of them.
   assert.ok(new Set(tails).size > COUNT - 20);
 });
 
@@ -40,7 +40,7 @@ test('network ids of ours are told apart from those of 32 digits that phones dra
   assert.equal(sentIdOf(networkIdOf(id)), id);
   const drawn = [
     'A5C0FFEE00112233445566778899AABB',
-    // The version of ours, but of no time in which we sent.
+    // With the version of our ids, but a time in which we sent nothing.
     'AC1234567890712389ABCDEF01234567',
     '3EB0C0FFEE12345678AB',
     networkIdOf(id).toLowerCase(),

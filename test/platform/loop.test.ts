@@ -7,7 +7,7 @@ import { waitFor } from '../support/process.ts';
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** A loop whose runs end when told to. */
+/** A loop whose runs end when the test says so. */
 function startHeld(options: Partial<LoopOptions> = {}) {
   const runs: PromiseWithResolvers<boolean>[] = [];
   const errors: unknown[] = [];
@@ -24,7 +24,7 @@ function startHeld(options: Partial<LoopOptions> = {}) {
   return { loop, runs, errors, end: (more = false) => runs.at(-1)!.resolve(more) };
 }
 
-/** Everything that is ready to go on has gone on. */
+/** Resolves when all pending promises have been handled. */
 const settled = () => delay(5);
 
 test('it runs at once, or with waitsFirst after a wait or a wake', async () => {
@@ -57,7 +57,7 @@ test('the result of a run decides when the next one begins', async (t) => {
     ends: (run: PromiseWithResolvers<boolean>) => void;
     options: Partial<LoopOptions>;
     wakes: boolean;
-    /** Runs right after it, and 30 ms later. */
+    /** The number of runs right after it, and 30 ms later. */
     runs: [number, number];
   }[] = [
     { name: 'true: the next', ends: (run) => run.resolve(true), options: {}, wakes: false, runs: [2, 2] },

@@ -1,4 +1,4 @@
-/** Migrations of tables that are in use: they pass, and hold nobody up for long. */
+/** Migrations of tables that are in use: they succeed, and delay nobody for long. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { migrate } from '@posthorn/core/migrations/migrate.ts';
@@ -7,7 +7,7 @@ import { startPostgres } from '../support/postgres.ts';
 import { waitFor } from '../support/process.ts';
 import { seedCompany } from '../support/seed.ts';
 
-/** As before the migration that changes the table `instances`. */
+/** Restores the state before the migration that changes the table `instances`. */
 const TAKE_BACK = `
   DELETE FROM migrations WHERE name = '0005-moved-instances';
   ALTER TABLE instances DROP COLUMN placed, DROP COLUMN epoch_offset;`;
@@ -79,7 +79,7 @@ test('a migration waits behind a report, and those who write meanwhile go on', a
   let writes = 0;
   while (!isMigrated) {
     await db.query('BEGIN');
-    // A write that waits for longer than this fails: a try of the migration ends sooner.
+    // A write that waits for longer than this fails: one try of the migration ends sooner.
     await db.query(`SET LOCAL lock_timeout = '2s'`);
     await db.query(
       `INSERT INTO instances (id, company_id, name, driver, shard) VALUES (gen_random_uuid(), $1, $2, 'sandbox', 0)`,

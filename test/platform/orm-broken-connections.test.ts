@@ -11,7 +11,7 @@ const POOL = 3;
 
 type Em = Parameters<Parameters<ReturnType<Orm['fork']>['transactional']>[0]>[0];
 
-/** What a transaction was doing when its connection broke. */
+/** The work of a transaction at the moment when its connection breaks. */
 const MOMENTS: { name: string; work: (em: Em, breakSoon: () => void) => Promise<unknown>; fails: RegExp }[] =
   [
     {
@@ -57,13 +57,13 @@ describe('the pool of the entities, with more broken connections than it has', (
     await database.drop();
   });
 
-  /** Holds what is sent from now on, and then resets the connection. */
+  /** From now on holds the sent data, and then resets the connection. */
   function breakSoon(): void {
     link.cut();
     void delay(30).then(() => link.heal('lost'));
   }
 
-  /** Connections that were idle when another one was reset were reset too, and are noticed by their next use. */
+  /** Idle connections were reset together with the other one, and their next use notices it. */
   async function waitUntilServed(): Promise<void> {
     await waitFor(async () => (await orm.fork().transactional((em) => ask(em))).length === 1);
   }

@@ -14,7 +14,7 @@ const HEADERS = [
 const BODIES = [
   ...['', '{', '{}', '[]', 'null', '"x"', '<html>', '<a><b></a>', 'x'.repeat(200_000)],
   ...['{"access_token":"x","token_type":"Bearer","expires_in":1}', '{"error":{"code":503}}'],
-  // Of Meta's Graph API: where a medium is, and what an uploaded one is called.
+  // From Meta's Graph API: the address of a medium, and the id of an uploaded one.
   ...['{"url":"HERE/media","id":"1"}', '{"url":"HERE/media","id":"1"}'],
   '<?xml version="1.0"?><Error><Code>SlowDown</Code></Error>',
   '<?xml version="1.0"?><Error><Code>NoSuchKey</Code>',
@@ -22,7 +22,10 @@ const BODIES = [
   '<?xml version="1.0"?><CompleteMultipartUploadResult><ETag>"x"</ETag></CompleteMultipartUploadResult>',
 ];
 
-/** Answers each request at random: right or wrong, whole or cut, before the request has come or after it. Prints its port. */
+/**
+ * Answers each request at random: correctly or wrongly, whole or cut, before the request has come or after it. Prints
+ * its port.
+ */
 const server = createServer((socket) => {
   socket.on('error', () => undefined);
   let received = '';

@@ -1,4 +1,4 @@
-/** Servers of others that answer at random: whatever they do, it ends neither the process nor a request of somebody else. */
+/** Foreign servers that answer at random: they can end neither the process nor requests to others. */
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -45,7 +45,7 @@ after(async () => {
   await rm(directory, { recursive: true, force: true, maxRetries: 10 });
 });
 
-/** Asks again and again, many at once. What is thrown where nobody catches it fails the file. */
+/** Sends requests again and again, many at once. An uncaught error fails the file. */
 async function askOn(ask: () => Promise<unknown>, isExpected: (err: unknown) => boolean): Promise<number> {
   let answers = 0;
   const until = performance.now() + ASKS_FOR_MS;

@@ -27,7 +27,7 @@ describe('reports from a standby', () => {
   const silent = createLog({ level: 'silent', role: 'test' });
   const log = { ...silent, warn: (_: unknown, text: string) => void told.push(text) } as Log;
   const open = (url: string) => createDb({ url, poolSize: 2, log: silent, name: 'reports test' });
-  /** With the patience of a busy machine, where nothing is broken. */
+  /** With long timeouts for a busy machine, where nothing is broken. */
   const reading = (more: { standby?: Db; catchUpMs?: number } = {}) =>
     createReportReads({ db, standby: onStandby, log, catchUpMs: 20_000, ...more });
   const answeredByStandby = async (reports: ReportReads) => {

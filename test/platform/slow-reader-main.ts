@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fetch } from '@posthorn/core/platform/http/fetch.ts';
 
-/** Asks the address given to it, and reads the answer more slowly than it comes. */
+/** Requests the given address, and reads the answer more slowly than it comes. */
 async function readSlowly(url: string): Promise<number> {
   const answer = await fetch(url);
   const reader = answer.body!.getReader();
@@ -13,7 +13,7 @@ async function readSlowly(url: string): Promise<number> {
   return bytes;
 }
 
-// Node loads its own client for this, as it does for the streams of the server.
+// Makes Node load its own client, as it does for the streams of the server.
 new Headers();
 await readSlowly(process.argv[2]!).then(
   (bytes) => console.log(`read ${bytes} bytes`),

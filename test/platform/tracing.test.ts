@@ -101,7 +101,8 @@ describe('tracing', () => {
       cwd: projectRoot,
       encoding: 'utf8',
     });
-    // prom-client takes the types and the switch of what is on: 60 kB that were there before.
+    // prom-client loads the API alone, with its types and the switch for what is on: 60 kB that were loaded before,
+    // too.
     assert.deepEqual(JSON.parse(printed), ['api']);
   });
 });

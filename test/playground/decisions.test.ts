@@ -14,10 +14,10 @@ test('the budgets of the day and the minute are reported and enforced', () => {
     [{ today: 49, lastMinute: 9, oldestMs: nowMs - 30_000 }, { to: 'send' }],
     [{ today: 49, lastMinute: 10, oldestMs: nowMs - 30_000 }, refuse('PLAYGROUND_RATE_LIMITED', 30)],
     [{ today: 10, lastMinute: 10, oldestMs: nowMs - 59_999 }, refuse('PLAYGROUND_RATE_LIMITED', 1)],
-    // What is over for the day is said first: waiting a minute would not help.
+    // The exhausted day is reported first: waiting a minute would not help.
     [{ today: 50, lastMinute: 10, oldestMs: nowMs }, refuse('PLAYGROUND_BUDGET_EXCEEDED', 3_600)],
     [{ today: 51, lastMinute: 0, oldestMs: null }, refuse('PLAYGROUND_BUDGET_EXCEEDED', 3_600)],
-    // Just after midnight the minute goes on over the end of the day.
+    // Just after midnight the limit of the minute still counts messages of the day before.
     [{ today: 0, lastMinute: 10, oldestMs: nowMs - 1_000 }, refuse('PLAYGROUND_RATE_LIMITED', 59)],
   ];
   for (const [spent, expected] of table) assert.deepEqual(judgeBudget(spent, nowMs), expected);
@@ -72,7 +72,7 @@ test('values that are no texts are written as JSON, and long ones are cut', () =
   assert.ok(image.curl.length < 1_000);
 });
 
-/** The words that a shell makes of a line. */
+/** The words into which a shell splits a line. */
 function run(line: string): string[] {
   const env = { HOME: '/home/of-nobody', INSTANCE_ID: 'my-instance', POSTHORN_API_KEY: 'svc_x' };
   return execFileSync('/bin/sh', ['-c', line], { env, encoding: 'utf8' }).split('\0').slice(0, -1);

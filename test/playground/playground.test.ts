@@ -13,7 +13,7 @@ import { type Sending, startSending } from '../support/sending.ts';
 
 const PIXEL =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-/** Tables in which a company would see that something of its was used. */
+/** Tables in which a company would see a use of its resources. */
 const OF_COMPANIES = [
   'messages',
   'outbox',
@@ -66,7 +66,7 @@ describe('the playground', () => {
     assert.equal(answer.status, 202, answer.text);
     return answer.body;
   };
-  /** The message once the phone shows it and an event has told that it was read or played. */
+  /** The message once the phone shows it and an event reports that it was read or played. */
   const shown = (who: SeededCompany, id: string) =>
     waitFor(
       async () => {
@@ -79,7 +79,7 @@ describe('the playground', () => {
       20_000,
       { what: 'the phone shows it' },
     );
-  /** Times move with the rows: as if they had been sent earlier. */
+  /** Moves the times in the rows back, as if the messages had been sent earlier. */
   const age = (who: SeededCompany, by: string) =>
     sending.api.parts.db.query(
       'UPDATE playground_sends SET created_at = created_at - $2::interval WHERE user_id = $1',
@@ -144,7 +144,7 @@ describe('the playground', () => {
         }),
       );
     const before = await count();
-    // The same words again and again, without an answer.
+    // The same text again and again, without an answer.
     for (let n = 0; n < 6; n++) await sent(who, { kind: 'text', text: 'the same' });
     const { message_id } = await sent(who, { kind: 'image', media_base64: PIXEL });
     await shown(who, message_id);

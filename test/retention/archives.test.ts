@@ -12,7 +12,7 @@ import { type MediaServer, startMediaServer } from '../media/support.ts';
 import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
 
 const DAY_MS = 86_400_000;
-/** Thirty days before lies the 16th of May: the messages of April and before go. */
+/** Thirty days before is the 16th of May: the messages of April and before are removed. */
 const NOW = new Date('2031-06-15T12:00:00Z');
 const FIRST_KEPT = new Date('2031-05-01T00:00:00Z');
 
@@ -29,7 +29,7 @@ beforeEach(async () => {
 });
 after(() => media.close());
 
-/** Runs the job once; the lock of one that failed may be held for a moment longer. */
+/** Runs the job once; a failed job may hold its lock for a moment longer. */
 const run = (settings?: Parameters<typeof job>[0]) => finished(job(settings));
 async function finished(archiving: ArchiveJob) {
   for (;;) {
@@ -52,7 +52,7 @@ const job = (settings: { days?: number; archives?: boolean; storage?: Storage | 
     },
   });
 
-/** One message each `everyMs` from a time on, in an instance; gives their ids. */
+/** Inserts one message each `everyMs` from a time on, in an instance; returns their ids. */
 async function fill(id: string, from: Date, count: number, everyMs: number): Promise<string[]> {
   const { rows } = await media.parts.db.query<{ id: string }>(
     `INSERT INTO messages (id, company_id, instance_id, direction, type, chat_jid, status, content, idempotency_key, created_at)
@@ -226,12 +226,12 @@ describe('messages past their retention', () => {
     await assert.rejects(cut(false), /the connection is cut/);
     assert.deepEqual(await kept(), ids);
     assert.deepEqual(await archives(), []);
-    // It is done, and only its answer is lost.
+    // The write succeeds, and only its answer is lost.
     await assert.rejects(cut(true), /the connection is cut/);
     assert.deepEqual(await kept(), []);
     const [archive] = await archives();
     assert.deepEqual(idsOf(await read(archive!)), ids);
-    // The file of the first try goes by its note, and no other.
+    // The file of the first try is removed because of its note, and no other file.
     media.parts.clock.advance(2 * DAY_MS);
     await createMediaRetentionJob({ ...media.parts, media: media.media }).runOnce();
     const { rowCount } = await db.query('SELECT FROM media_trash');

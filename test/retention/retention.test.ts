@@ -32,7 +32,7 @@ test('over 40 days partitions are made ahead, old ones are dropped, and no event
   const job = createRetentionJob(parts);
   const kept: { id: string; at: number }[] = [];
   for (let day = 0; day < 40; day += 1) {
-    // From day 10 to 20 nobody runs the job: events fall into the default partition.
+    // Nobody runs the job from day 10 to 20: events fall into the default partition.
     if (day < 10 || day > 20) assert.equal(await job.runOnce(), true);
     const event = newEvent(company.companyId, { createdAt: clock.now() });
     await insertEvents(db, [event]);
@@ -178,7 +178,7 @@ test('a scheduled send is removed 14 days after any end, and one that waits stay
   const left = new Set(rows.map((row) => row.id));
   for (const [nth, each] of cases.entries())
     assert.equal(left.has(ids[nth]!), each.stays, JSON.stringify(each));
-  // Of an instance that is there no longer, none is left.
+  // No scheduled send of a deleted instance is left.
   await db.query('DELETE FROM instances WHERE id = $1', [instanceId]);
   await createRetentionJob(parts).runOnce();
   const after = await db.query('SELECT FROM scheduled_sends WHERE instance_id = $1', [instanceId]);

@@ -37,7 +37,7 @@ describe('iterating over a list', () => {
       const page = Number(queryOf(url).get('page') ?? 1);
       const data = ids.slice((page - 1) * 2, page * 2).map((id) => ({ id }));
       json(res, 200, { data, total: ids.length, page, limit: 2 });
-      // Something new on top pushes the last item of this page onto the next one.
+      // A new item on top pushes the last item of this page onto the next one.
       if (page === 1) ids.unshift(6);
     });
     const got = await all(iterate(at.client.webhooks.list, { query: { limit: 2 } }));
@@ -90,7 +90,7 @@ describe('iterating over a list', () => {
 
 describe('waiting for a message', () => {
   const input = { instanceId: INSTANCE, messageId: TRACE_ID };
-  /** One after another, the last for ever; without a stream of events. */
+  /** One state after another, the last one for ever; without a stream of events. */
   function states(...given: string[]): Answer {
     let read = 0;
     return (res, { url }) => {
@@ -232,7 +232,7 @@ describe('a session', () => {
   const jwt = (lifeSeconds: number, name: string) =>
     `h.${Buffer.from(JSON.stringify({ exp: Date.now() / 1000 + lifeSeconds, name })).toString('base64url')}.s`;
 
-  /** Logs in with a token of the given life; each refresh gives one of 15 minutes. */
+  /** Logs in with a token of the given lifetime; each refresh gives one of 15 minutes. */
   async function service(lifeSeconds: number, refuseTokens: number, logouts: number[] = []) {
     let refreshes = 0;
     let refused = 0;

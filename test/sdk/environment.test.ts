@@ -26,7 +26,7 @@ beforeEach(() => {
   seen = [];
 });
 
-/** With these variables of ours, and no other. */
+/** Runs with these of our variables, and without the others. */
 async function withVariables(
   given: Partial<Record<(typeof NAMES)[number], string>>,
   run: () => Promise<void>,

@@ -6,7 +6,7 @@ import { type Answer, json, refuse, startHttp, TRACE_ID } from './http-server.ts
 
 const INSTANCE = '6a2f41a3-c54c-4fce-9e0f-1d0a4e5a8a01';
 
-/** The error that a read of an instance ends with. */
+/** The error of a read of an instance. */
 async function errorOf(answer: Answer, timeoutMs = 20_000): Promise<PosthornError> {
   const server = await startHttp(answer);
   try {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { json, refuse } from './http-server.ts';
 
-/** What happens to one request: whether the service gets it, and what the client sees of its answer. */
+/** The fault of one request: whether the service gets it, and how its answer reaches the client. */
 export type Fault =
   | 'none'
   | '429'
@@ -18,7 +18,7 @@ export type Fault =
 
 export interface FaultyServer {
   url: string;
-  /** The faults of the next requests, in this order; what comes after them passes. */
+  /** The faults of the next requests, in this order; later requests pass. */
   plan: Fault[];
   close(): Promise<void>;
 }
@@ -26,7 +26,7 @@ export interface FaultyServer {
 /** Longer than clients keep idle connections: ended here, one might have a request on its way. */
 const KEEP_ALIVE_MS = 72_000;
 
-/** A server in front of the service that passes requests on, except for what is planned. */
+/** A server in front of the service that passes requests on, except for the planned faults. */
 export async function startFaultyServer(target: string): Promise<FaultyServer> {
   const plan: Fault[] = [];
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {

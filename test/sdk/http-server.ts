@@ -14,7 +14,7 @@ export interface HttpServer {
   url: string;
   /** Every request so far, in order of arrival. */
   seen: SeenRequest[];
-  /** Connections that are open at present. */
+  /** The number of open connections. */
   connections(): Promise<number>;
   close(): Promise<void>;
 }
@@ -24,7 +24,7 @@ export type Answer = (res: ServerResponse, request: SeenRequest, index: number) 
 /** Longer than clients keep idle connections: ended here, one might have a request on its way. */
 const KEEP_ALIVE_MS = 72_000;
 
-/** A server, on a free port unless one is named, that does to each request what the test says, faults included. */
+/** A server, on a free port unless one is named, that handles each request as the test says, faults included. */
 export async function startHttp(answer: Answer, port = 0): Promise<HttpServer> {
   const seen: SeenRequest[] = [];
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, async (req, res) => {

@@ -10,7 +10,7 @@ describe('the client against the whole system', { timeout: 500_000 }, () => {
   let sandbox: Client;
   let instanceId: string;
   before(async () => {
-    // Polled as often as the machine is slow.
+    // The client polls more often on a slow machine.
     system = await startStandalone({ RATE_LIMIT_PER_MINUTE: '6000' });
     const baseUrl = system.url;
     const registered = await createClient({ baseUrl }).auth.quickRegister({
@@ -58,7 +58,7 @@ describe('the client against the whole system', { timeout: 500_000 }, () => {
     await waitFor(() => seen.length === 2, 60_000);
 
     await system.server.kill('SIGKILL');
-    // Sent while nobody listens: the client keeps its key and comes back.
+    // Sent while nobody listens: the client keeps its key and tries again.
     const late = send(3);
     await system.server.restart();
     sent.push((await late).message_id);

@@ -5,7 +5,7 @@ import { type Standalone, startStandalone } from '../cli/start-standalone.ts';
 import { waitFor } from '../support/process.ts';
 import { type Fault, type FaultyServer, startFaultyServer } from './faulty-server.ts';
 
-/** So much for each request that hangs, and more than any other one takes on a busy machine. */
+/** The time limit of a request that hangs: more than any other one takes on a busy machine. */
 const TIMEOUT_MS = 6_000;
 
 const FAULTS: readonly Fault[] = [
@@ -59,7 +59,7 @@ describe('one send is one message, whatever happens on the way', { timeout: 500_
   }
 
   for (const fault of FAULTS) {
-    // A page of somebody else's that says 200 is an answer: the client does not go on by itself.
+    // A foreign page with status 200 is an answer: the client does not try again by itself.
     if (fault !== 'HTML instead') {
       test(`when the client repeats it after ${fault}, twice`, async () => {
         faulty.plan.push(fault, fault);

@@ -30,7 +30,7 @@ import { type HttpServer, json, startHttp } from './http-server.ts';
 import { NAMED_TYPES, programOfExamples, WRONG_TYPES } from './typed-bodies.ts';
 
 const run = promisify(execFile);
-/** Scripts of npm run under the Node of this test, not under whatever is first on PATH. */
+/** Runs npm's scripts under the Node of this test, not under the first one on PATH. */
 const env = { ...baseEnv(), PATH: `${path.dirname(process.execPath)}${path.delimiter}${process.env.PATH}` };
 
 describe('the published package', { timeout: 500_000 }, () => {
@@ -116,7 +116,7 @@ describe('the published package', { timeout: 500_000 }, () => {
     assert.match(types, /\/\*\* The instance, by its UUID. \*\/\n\s*instanceId: string \| number;/);
   });
 
-  /** Compiles strict consumers that see the package's types and Node's, nothing else. Gives what the compiler says. */
+  /** Compiles strict consumers with the package's types and Node's, and no others. Returns the compiler's output. */
   async function compile(
     sources: Record<string, string>,
     modules: readonly string[] = ['--module', 'nodenext'],
@@ -141,7 +141,7 @@ describe('the published package', { timeout: 500_000 }, () => {
 
   // One run of the compiler for all: each reads the types of the package and of Node anew.
   let compiled: Promise<string> | undefined;
-  /** What the compiler finds in one of the consumers below. */
+  /** The compiler's errors in one of the consumers below. */
   async function faultsIn(file: string): Promise<{ lines: number[]; found: string }> {
     compiled ??= compile({
       'consumer.mts': TYPED,
@@ -257,7 +257,7 @@ createClient({ baseUrl: 'x', logger: 'debug' });
     assert.match(stdout, /All good/);
   });
 
-  /** A program of one file, as a page loads it. */
+  /** A program in one file, as a page loads it. */
   async function bundle(source: string): Promise<string> {
     writeFileSync(path.join(folder, 'page.js'), source);
     const { outputFiles } = await build({
@@ -359,7 +359,7 @@ createClient({ baseUrl: 'x', logger: 'debug' });
   });
 });
 
-/** Bodies by the id of their schema, `SendTextRequest` as `SendTextBody`, and what is answered. */
+/** Bodies by the id of their schema, `SendTextRequest` as `SendTextBody`, and answers. */
 function idsOfContract(): string[] {
   const routes = [...listRoutes(messagingContract), ...listRoutes(billingContract)].filter(
     ({ name, route }) =>
@@ -374,9 +374,9 @@ function idsOfContract(): string[] {
   });
 }
 
-/** Lists, whose items have names, and answers that only say that it was done; and three that have older names. */
+/** Lists, whose items have names, and answers that only confirm success; and three with older names. */
 const UNNAMED: ReadonlySet<string> = new Set([
-  // For Meta alone.
+  // Only for Meta.
   ...['CloudWebhook', 'CloudWebhookReceived'],
   ...[
     'UserList',
@@ -420,7 +420,7 @@ const UNNAMED: ReadonlySet<string> = new Set([
   ...['InstanceWebhookMetrics', 'Usage', 'UpdateInstanceSettingsBody'],
 ]);
 
-/** What the page does; what it saw comes back to the site it was loaded from. */
+/** The program of the page; it posts its results to the site that it was loaded from. */
 const BROWSER = `
 import { createClient, iterate, NotFoundError } from '@posthorn/sdk';
 async function use() {

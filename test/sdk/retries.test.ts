@@ -21,7 +21,7 @@ async function setUp(answer: Answer, options: Partial<ClientOptions> = {}) {
   return { server, client, [Symbol.asyncDispose]: () => server.close() };
 }
 
-/** Fails in the given way as often as told, then answers. */
+/** Fails in the given way this many times, then answers. */
 function failing(times: number, fail: Answer, status = 200): Answer {
   return (res, request, index) =>
     index < times ? fail(res, request, index) : json(res, status, { ok: index });
@@ -236,7 +236,7 @@ describe('the limits of the retries:', () => {
     assert.equal(at.server.seen.length, 1);
   });
 
-  // A wait that is not called off outlasts the test.
+  // Without the abort, the wait outlasts the test.
   test('the caller can abort the wait between two attempts', { timeout: 120_000 }, async () => {
     const leaving = new AbortController();
     const reason = new Error('enough');

@@ -60,7 +60,7 @@ describe('the error of a send', () => {
     const { error, keys } = await errorOf(() => undefined, { timeoutMs: 1_000 });
     assert.ok(error instanceof TimeoutError && error instanceof ConnectionError);
     assert.equal(error.attempts, 2);
-    // An attempt may be given up before it got here.
+    // The client may give an attempt up before it arrives here.
     assert.deepEqual([...new Set(keys)], [error.idempotencyKey]);
   });
 

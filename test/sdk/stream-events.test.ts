@@ -21,7 +21,7 @@ function eventAt(cursor: string, id: string = randomUUID()) {
 }
 
 function open(res: ServerResponse): void {
-  // Clients are asked to come back soon, so that the tests are quick.
+  // Clients are told to reconnect soon, so that the tests are quick.
   res.writeHead(200, { 'content-type': 'text/event-stream' });
   res.write('retry: 10\n\n');
 }
@@ -206,7 +206,7 @@ describe('the event stream', () => {
     });
     const leaving = new AbortController();
     const onReconnect = () => {
-      // The wait that it was asked for begins: it comes after the second request.
+      // The requested wait begins: it comes after the second request.
       if (at.server.seen.length === 2) setTimeout(() => leaving.abort(), 500);
     };
     assert.deepEqual(await take(at.client, 1, { signal: leaving.signal, onReconnect }), []);

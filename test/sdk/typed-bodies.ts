@@ -1,6 +1,6 @@
 /** Programs of users that must compile, or must not, against the published types. */
 
-/** The examples that editors show, each as the function of a program that has what they stand on. */
+/** The examples that editors show, each as the function of a program that has the names that it uses. */
 export function programOfExamples(types: string): { program: string; count: number } {
   const examples = [...types.matchAll(/@example\n((?:\s*\* (?!@).*\n)+?)\s*\*\//g)].map(([, block]) =>
     (block as string).replace(/^\s*\* ?/gm, ''),

@@ -9,10 +9,10 @@ import { json, refuse, startHttp } from './http-server.ts';
 const INSTANCE = '6a2f41a3-c54c-4fce-9e0f-1d0a4e5a8a01';
 const MESSAGE = '0f8fad5b-d9cb-469f-a165-70867728950e';
 const input = { instanceId: INSTANCE, messageId: MESSAGE };
-/** Much more than any wait takes, so that what is only found by reading again and again is late. */
+/** Much longer than any wait takes, so that a result that only polling finds is late. */
 const timeoutMs = 60_000;
 
-/** A service with one message, whose event stream does what the test says. */
+/** A service with one message, whose event stream behaves as the test says. */
 async function setUp(onStream: (res: ServerResponse, nth: number) => void) {
   const message = {
     message_id: MESSAGE,
@@ -67,7 +67,7 @@ describe('waiting for a message over the event stream', () => {
     tell(at.streams[0], 'message.delivered');
     assert.equal((await waiting).status, 'delivered');
     tellFigure('waitFor follows the stream', performance.now() - since, { atMost: 500 });
-    // Before the stream, once it stood, and when it told; and on a machine that stands still each 5 s.
+    // One read before the stream, one when it is open, and one at its event; and one each 5 s on a slow machine.
     const most = 3 + Math.floor((performance.now() - begunAtMs) / 5_000);
     assert.ok(at.reads() <= most, `${at.reads()} reads, at most ${most}`);
     assert.deepEqual(at.streamQuery().get('instance_id'), INSTANCE);

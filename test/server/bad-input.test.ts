@@ -12,8 +12,8 @@ import { codesOfUnknown, paramKind, takesAny, validBodies, validQueries } from '
 import { type Ids, seedIds, type Who, withRole } from './seed-ids.ts';
 
 /**
- * Walks the contract: whatever is wrong with a request, every route answers as it documents, and
- * nothing is queued. A route declared tomorrow is walked too, and fails here until it has a fixture.
+ * Walks the contract: whatever is wrong with a request, every route answers as it documents, and nothing is queued. A
+ * new route is walked too, and fails here until it has a fixture.
  */
 const routes = listRoutes(messagingContract);
 
@@ -43,7 +43,7 @@ after(() => api.close());
 
 async function seedRoot(): Promise<SeededCompany> {
   const { db } = api.parts;
-  // Made by the server at its start, of the addresses in SUPERADMIN_EMAILS.
+  // The server makes this user at its start, from the addresses in SUPERADMIN_EMAILS.
   const { rows } = await db.query<{ id: number }>(`SELECT id FROM users WHERE email = 'root@platform.test'`);
   const userId = rows[0]!.id;
   const principal = {
@@ -114,8 +114,8 @@ for (const named of routes) {
       });
     }
 
-    // With a fallback a body of a wrong shape is the use case's to judge: test/accounts/listed-codes.test.ts.
-    // The body of a signed route is bytes until its signature was checked: test/cloud/webhooks.test.ts.
+    // With a fallback, the use case judges a body of a wrong shape: test/accounts/listed-codes.test.ts. The body of a
+    // signed route is bytes until its signature was checked: test/cloud/webhooks.test.ts.
     if (takesBody(route) && meta.bodyCodes?.fallback === undefined && !meta.isSigned) {
       test('refuses a body that is not what it takes', () => refusesBodies(named));
     }
@@ -194,7 +194,7 @@ async function refusesQueries(named: NamedRoute): Promise<void> {
   }
 }
 
-/** An unknown, a foreign and a misshapen id answer the same status and the same bytes (ERR-9). */
+/** An unknown, a foreign and a misshapen id get an answer with the same status and the same bytes (ERR-9). */
 async function hidesForeign(named: NamedRoute, param: string): Promise<void> {
   const kind = ids[paramKind(named.name, param)];
   assert.ok(kind, `seed-ids.ts has no ids for the parameter ${param} of ${named.name}`);
@@ -219,7 +219,7 @@ function faceOf({ status, headers, body }: Answer) {
   };
 }
 
-/** The answer is a documented refusal in the envelope; with `codes`, one of these. */
+/** Asserts a documented refusal in the envelope; with `codes`, one of these. */
 function refused(named: NamedRoute, answer: Answer, ...codes: ErrorCode[]): void {
   const { name, route } = named;
   const envelope = errorEnvelope.safeParse(answer.body);
@@ -245,12 +245,12 @@ function jsonCodes(named: NamedRoute): ErrorCode[] {
   return codes ? [codes.invalid, malformed] : [malformed];
 }
 
-/** The route's own code for a body that nobody can read. */
+/** The route's own code for an unreadable body. */
 function malformedCode(named: NamedRoute): ErrorCode | undefined {
   return metaOf(named.route).bodyCodes?.malformed;
 }
 
-/** A request of someone who may, with everything in place but what the test spoils. */
+/** A valid request of an authorized caller, except for the part that the test spoils. */
 async function good(named: NamedRoute): Promise<Request> {
   const { access } = metaOf(named.route);
   return {
@@ -307,7 +307,7 @@ interface Schema {
   const?: unknown;
 }
 
-/** The JSON types that a schema takes; empty when it takes anything. */
+/** The JSON types that a schema accepts; empty when it accepts anything. */
 function typesOf(schema: Schema): Set<string> {
   const parts = [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])];
   const own = [schema.type ?? []].flat();

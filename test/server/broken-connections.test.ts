@@ -17,7 +17,7 @@ import { seedCompany } from '../support/seed.ts';
 import { paramKind, validBodies, validQueries } from './fixtures.ts';
 import { seedIds } from './seed-ids.ts';
 
-/** They wait for the worker of the instance, and none runs here. */
+/** Routes that wait for the worker of the instance; none runs here. */
 const WAIT_FOR_A_WORKER = ['queue.cancel', 'queue.clear', 'instances.pairingCode'];
 const BREAKS_FOR_MS = 4_000;
 const ASKERS = 24;
@@ -32,7 +32,7 @@ interface Service {
   makeAsker(): Promise<Asker>;
 }
 
-/** A company that asks, with an id of its own for each parameter of a path. */
+/** A company that makes the requests, with an id of its own for each parameter of a path. */
 interface Asker {
   key: string;
   jwt(): Promise<string>;
@@ -53,7 +53,7 @@ test('connections of messaging that break in the middle of requests', async (t) 
     async makeAsker() {
       const company = await seedCompany(db);
       const ids = await seedIds(db, company, await seedCompany(db));
-      // A request for the network would wait for a worker that has its session.
+      // A request to the network would wait for a worker with a session.
       await db.query(`UPDATE instances SET state = 'DISCONNECTED' WHERE company_id = $1`, [
         company.companyId,
       ]);
@@ -83,9 +83,9 @@ test('connections of billing that break in the middle of requests', async (t) =>
   t.diagnostic(counts);
 });
 
-/** While connections break no route answers 500, and afterwards each one answers. */
+/** Asserts that while connections break no route answers 500, and that afterwards each one answers. */
 async function breakAndRecover(service: Service): Promise<string> {
-  // Streams stay open, a signed body is bytes that nobody signed here, and documents and metrics need no database.
+  // Streams stay open, nobody here signs the body of a signed route, and documents and metrics need no database.
   const routes = listRoutes(service.contract).filter(
     ({ name, route }) =>
       !metaOf(route).isSigned &&
@@ -128,7 +128,7 @@ function isUnavailable({ status, body }: Answer): boolean {
   return status === 500 || body?.error_code === 'SERVICE_UNAVAILABLE';
 }
 
-/** Ends half of the connections to the database again and again, as a restart or a failover of it does. */
+/** Ends half of the connections to the database again and again, as its restart or failover does. */
 async function breakConnections(db: Db, untilMs: number): Promise<void> {
   while (performance.now() < untilMs) {
     await delay(400);

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '@posthorn/contract/errors.ts';
 import { messagingBodies } from '@posthorn/contract/examples/messaging.ts';
 
-/** The contract's examples, with times that are ahead: what bad-input.test.ts then spoils, bit by bit. */
+/** The contract's examples, with times in the future: bad-input.test.ts spoils them field by field. */
 export const validBodies: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   ...messagingBodies,
   'scheduled.create': {
@@ -15,7 +15,7 @@ export const validQueries: Record<string, Record<string, string>> = {
   'webhooks.eventDeliveries': { event_id: '00000000-0000-7000-8000-000000000000' },
 };
 
-/** Where an unknown parameter answers another code than the metadata's `notFound`. */
+/** The code for an unknown parameter, where it differs from the metadata's `notFound`. */
 export const codesOfUnknown: Record<string, ErrorCode> = {
   'messages.get messageId': 'MESSAGE_NOT_FOUND',
   'messages.remove messageId': 'MESSAGE_NOT_FOUND',
@@ -51,10 +51,10 @@ export const codesOfUnknown: Record<string, ErrorCode> = {
   'webhooks.retryLog logId': 'NOT_FOUND',
 };
 
-/** Parameters that a route answers whatever they name: a status that nobody viewed has no views (STA-9). */
+/** Parameters that a route accepts with any name: a status that nobody viewed has no views (STA-9). */
 export const takesAny: ReadonlySet<string> = new Set([
   'status.views statusId',
-  // Labels, notes and blocks are for any chat, also one that nothing was said in yet.
+  // Labels, notes and blocks are for any chat, also one without messages.
   'labels.addToChat chatId',
   'labels.removeFromChat chatId',
   'notes.create chatId',
@@ -63,15 +63,15 @@ export const takesAny: ReadonlySet<string> = new Set([
   'notes.remove chatId',
   'contacts.block contactId',
   'contacts.unblock contactId',
-  // Anybody may be watched; what is no phone and no JID is 400.
+  // Anybody may be watched; a text that is no phone and no JID is 400.
   'presence.subscribe personJid',
-  // The network alone knows them: test/cloud/templates.test.ts.
+  // Only the network knows them: test/cloud/templates.test.ts.
   'templates.remove templateName',
-  // The reference lists no refusal for a mode: what is none counts as the default.
+  // The reference lists no refusal for a mode: an unknown one counts as the default.
   'oauth.start mode',
 ]);
 
-/** Which ids of seed-ids.ts stand for a parameter: its own name, unless several resources share the name. */
+/** The name in seed-ids.ts of a parameter's ids: its own name, unless several resources share it. */
 export function paramKind(routeName: string, param: string): string {
   if (param === 'id') return `${routeName.split('.')[0]}.id`;
   return param;

@@ -11,7 +11,7 @@ import { startTestMessaging, type TestMessaging } from '../support/messaging.ts'
 import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
 import { validBodies } from './fixtures.ts';
 
-/** Whatever stands in the place of an id in a path, the answer is a refusal in the envelope, never a 500. */
+/** With any of these in the place of an id in a path, the answer is a refusal in the envelope, never a 500. */
 const SEGMENTS: Record<string, string> = {
   'one of 257 characters': 'a'.repeat(257),
   'one of 513 characters': 'a'.repeat(513),
@@ -46,7 +46,7 @@ before(async () => {
 });
 after(() => api.close());
 
-/** By node:http: fetch would mend the path. */
+/** Uses node:http, because fetch would correct the path. */
 function send(
   method: string,
   path: string,
@@ -56,7 +56,7 @@ function send(
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
   const { hostname, port } = new URL(api.url);
   const text = body === undefined ? '' : JSON.stringify(body);
-  // By itself the client sends a DELETE's body without its length.
+  // Without this the client sends the body of a DELETE without its length.
   const all = { ...headers, 'content-length': String(Buffer.byteLength(text)) };
   const request = httpRequest(
     { host: hostname, port, method, path, headers: all, agent: false },
@@ -89,7 +89,7 @@ for (const { name, route } of listRoutes(messagingContract)) {
           ...(body ? { 'content-type': 'application/json' } : {}),
         };
         for (const [what, segment] of Object.entries(SEGMENTS)) {
-          // A good name, which only the network can tell to be unknown.
+          // A valid name, which only the network knows to be unknown.
           if (param === 'templateName' && templateName.safeParse(segment).success) continue;
           const path = route.path.replace(/:(\w+)/g, (_, each: string) =>
             each === param ? segment : each === 'instanceId' ? instanceId : randomUUID(),

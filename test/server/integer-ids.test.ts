@@ -15,13 +15,13 @@ import { paramKind, validBodies, validQueries } from './fixtures.ts';
 import { type Ids, seedIds } from './seed-ids.ts';
 
 /**
- * Walks both contracts: whatever integer stands in a path, a query or a body, no column of the database is too small
- * for it, and no route answers 500.
+ * Walks both contracts: no integer in a path, a query or a body is too large for its column of the database, and no
+ * route answers 500.
  */
 const BOUNDARIES = ['-9223372036854775809', '-2147483649', '-1', '0', '2147483647', '2147483648'];
 for (const bits of [53n, 63n, 64n]) BOUNDARIES.push(String(2n ** bits - 1n), String(2n ** bits));
 
-/** What a service is asked with: a body that passes and an id for each parameter of a path. */
+/** The requests to a service: valid bodies, and an id for each parameter of a path. */
 interface Asked {
   call(method: string, path: string, request: Request): Promise<Answer>;
   credentials(named: NamedRoute): Promise<Request>;
@@ -39,7 +39,7 @@ before(async () => {
   messaging = await startTestMessaging({ SUPERADMIN_EMAILS: 'root@platform.test' });
   owner = await seedCompany(messaging.parts.db, { requestsPerMinute: 1_000_000 });
   ids = await seedIds(messaging.parts.db, owner, await seedCompany(messaging.parts.db));
-  // Nobody owns it: a call to its owner would wait for 15 s.
+  // No worker owns it: a call to its owner would wait for 15 s.
   await messaging.parts.db.query(`UPDATE instances SET state = 'DISCONNECTED'`);
   billing = await startTestBilling();
   payer = await withProfile(billing);
@@ -71,7 +71,7 @@ const askBilling: Asked = {
   },
   bodies: {
     ...billingBodies,
-    // Everything but the id passes, so that the id reaches the database.
+    // Everything but the id is valid, so that the id reaches the database.
     'subscriptions.create': { plan_code: 'starter_monthly', billing_type: 'credit_card', card_id: 1 },
   },
   idOf: () => '1',
@@ -149,11 +149,11 @@ async function stands(
     ...(takesBody(route) ? { raw: withIntegers(ask.bodies[name] ?? {}, spoilt.body ?? {}) } : {}),
   });
   asked += 1;
-  // A driver that is not there and a network that was not asked are 503, and a call to the network may fail.
+  // A missing driver and a network that was not asked are 503, and a call to the network may fail.
   assert.ok(answer.status !== 500, `${name} ${JSON.stringify(spoilt)}: ${answer.text.slice(0, 300)}`);
 }
 
-/** The body as JSON, with the integers in full length: as numbers of JavaScript they would be rounded before. */
+/** The body as JSON, with the integers in full length: JavaScript would round them as numbers. */
 function withIntegers(body: object, integers: Record<string, string>): string {
   const marked = structuredClone(body) as Record<string, unknown>;
   for (const path of Object.keys(integers)) place(marked, path.split('.'), `#${integers[path]}#`);
@@ -183,7 +183,7 @@ interface Schema {
   allOf?: Schema[];
 }
 
-/** The fields that take a number: `card_id`, `log_ids[]`, `addons[].quantity`. */
+/** The fields that accept a number: `card_id`, `log_ids[]`, `addons[].quantity`. */
 function integersOf(schema: z.ZodType): string[] {
   return [...new Set(numbersIn(jsonSchemaOf(schema, 'input') as Schema, ''))];
 }

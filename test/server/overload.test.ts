@@ -14,8 +14,8 @@ const LATE = 20;
 type Service = TestMessaging | TestBilling;
 
 /**
- * Locks a table, lets `begin` send the requests that wait for it, and runs `act` once they have waited for too long, however
- * slow the machine is.
+ * Locks a table, lets `begin` send the requests that wait for it, and runs `act` once they have waited too long,
+ * however slow the machine is.
  */
 async function whileLocked(
   { parts }: Service,
@@ -38,7 +38,7 @@ async function whileLocked(
     await delay(WAIT_MAX_MS + 500);
     await act();
   } finally {
-    // Closes the connection, and with it the transaction.
+    // This closes the connection, and with it the transaction.
     client.release(true);
   }
 }
@@ -49,13 +49,13 @@ function assertShed({ status, body, headers, text }: Answer): void {
   assert.match(headers.get('retry-after') ?? '', /^[1-9]\d?$/);
 }
 
-/** A request that was given up after 10 s got a 503 as well, and is not counted. */
+/** A request that timed out after 10 s got a 503 as well, and is not counted. */
 async function assertShedInAll(api: Service, count: number): Promise<void> {
   const answer = await fetch(`${api.url}/metrics`);
   assert.match(await answer.text(), new RegExp(`^posthorn_requests_shed_total ${count}$`, 'm'));
 }
 
-/** One company asks for a list very often while its table is locked, and another asks once. */
+/** One company requests a list very often while its table is locked, and another requests it once. */
 async function floodReads(api: Service, { path, table }: { path: string; table: string }): Promise<void> {
   const [flooding, other] = [await seedCompany(api.parts.db), await seedCompany(api.parts.db)];
   const list = (company: SeededCompany) => api.call('GET', path, { key: company.apiKey });

@@ -36,7 +36,7 @@ interface PipelinedAnswer {
   body: string;
 }
 
-/** The answers of a connection, in the order in which they came. */
+/** The answers on a connection, in order of arrival. */
 function answersIn(text: string): PipelinedAnswer[] {
   const answers: PipelinedAnswer[] = [];
   for (let at = 0; at < text.length; ) {
@@ -52,7 +52,7 @@ function answersIn(text: string): PipelinedAnswer[] {
 
 const isLast = ({ head }: PipelinedAnswer) => /^connection: close/im.test(head);
 
-/** Sends everything at once, and gives what was answered until the server closed the connection. */
+/** Sends everything at once, and returns the answers until the server closed the connection. */
 async function pipeline(url: string, requests: string): Promise<PipelinedAnswer[]> {
   const client = await openSlowClient(url);
   client.socket.write(requests);
@@ -77,7 +77,7 @@ describe('thousands of requests that are pipelined on each of ten connections', 
       },
       'a route without a credential, above its limit': {
         statuses: [200, 429],
-        // Those within the limit of the address, and the refusal after them.
+        // The requests within the limit of the address, and the refusal after them.
         most: 6,
         head: () => headOf('GET', '/openapi.json', {}),
       },
@@ -230,7 +230,7 @@ describe('behind a request that is not answered yet', () => {
   }))
     test(`requests ${kind} are not read without end`, async () => {
       let parsed = 0;
-      // The first answer has begun and does not end, as a stream of events does not.
+      // The first answer has begun and does not end, like a stream of events.
       const serve = inTurns((_, response) => void response.write('.'));
       const server = createServer((request, response) => {
         parsed += 1;

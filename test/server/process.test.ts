@@ -69,7 +69,7 @@ describe('the messaging server as a process', () => {
       [{ PORT: 'eighty' }, /^.*PORT.*$/],
       [{ ENCRYPTION_KEY: 'short' }, /^.*ENCRYPTION_KEY: .*$/],
       [{ DATABASE_URL: '' }, /^.*DATABASE_URL is required$/],
-      // Taken for a scheme, the host would make the origin of the console `null`, which any page can have.
+      // With the host taken for a scheme, the origin of the console would be `null`, which any page can have.
       [{ FRONTEND_URL: 'app.example.com:3000' }, /^.*FRONTEND_URL: must be a URL with http.*$/],
       // A timer of more than 24 days fires at once.
       [{ HTTP_TIMEOUT: '3000000' }, /^.*HTTP_TIMEOUT: .*86400.*$/],
@@ -117,7 +117,7 @@ describe('the messaging server as a process', () => {
   test('SIGTERM: what is under way is answered, connections are closed, and it exits with 0', async () => {
     const { url, port, running } = await start({ SHUTDOWN_GRACE_SECONDS: '60' });
     const id = await seedInstance(parts.db, owner.companyId, { state: 'PAIRING', wanted: 'connected' });
-    // A request that waits for its answer: no worker gives the code for a while.
+    // A request that waits for its answer: no worker provides the code for a while.
     const waiting = fetch(`${url}/v1/instances/${id}/qr`, {
       headers: { 'x-api-key': owner.apiKey, accept: 'application/json' },
     });
@@ -133,7 +133,7 @@ describe('the messaging server as a process', () => {
   });
 
   test('an event stream ends when the server does, and does not hold it up', async () => {
-    // Held up, it would end with 1 after the grace.
+    // If this delayed its end, it would exit with 1 after the grace period.
     const { url, running } = await start({ SHUTDOWN_GRACE_SECONDS: '60' });
     const stream = await fetch(`${url}/v1/events/stream`, { headers: { 'x-api-key': owner.apiKey } });
     assert.equal(stream.status, 200);
@@ -160,7 +160,7 @@ describe('the messaging server as a process', () => {
     assert.deepEqual([ready.status, checks.process], [503, 'draining']);
     assert.equal(ready.headers.get('connection'), 'close');
     do {
-      // A connection of its own, as one that a balancer has not opened yet.
+      // A new connection, like one that a balancer has not opened yet.
       const answer = await fetch(`${url}/v1/instances`, { headers: { ...key, connection: 'close' } });
       assert.equal(answer.status, 200);
       assert.equal(answer.headers.get('connection'), 'close');

@@ -14,7 +14,7 @@ describe('the request rate of a company', () => {
   });
   after(() => parts.close());
 
-  /** Counts the statements that a limiter asks for. */
+  /** Counts the statements that a limiter sends. */
   function counted(clock: Clock) {
     const seen = { statements: 0 };
     const db: Sql = {
@@ -51,7 +51,7 @@ describe('the request rate of a company', () => {
         allowed += slots.filter((slot) => slot.allowed).length;
       }
       assert.ok(allowed <= limit, `${allowed} of ${limit}`);
-      // What an idle process holds back is a hundredth each.
+      // An idle process holds back a hundredth each.
       assert.ok(allowed >= limit - 3 * Math.floor(limit / 100), `${allowed} of ${limit}`);
     }
   });

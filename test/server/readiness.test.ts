@@ -25,7 +25,7 @@ import { makeSmallDisk, type SmallDisk } from '../support/small-disk.ts';
 const log = createLog({ level: 'silent', role: 'test' });
 const connect = (url: string, poolSize = 2) => createDb({ url, poolSize, log, name: 'test' });
 
-/** Messaging on a database and a folder that can be filled, where this process may mount such. */
+/** Messaging on a database and a folder that can be filled, where this process may mount them. */
 describe('the readiness of messaging', () => {
   let postgres: PostgresServer;
   let db: Db;
@@ -64,7 +64,7 @@ describe('the readiness of messaging', () => {
         JWT_SECRET: 'a secret of the tests, long enough for HS256',
         ENCRYPTION_KEY: '5a'.repeat(32),
         PORT: String(port),
-        // /ready is asked without a pause here.
+        // /ready is requested without a pause here.
         PUBLIC_RATE_PER_MINUTE: '1000000',
       },
       ready: { url: `${url}/ready` },
@@ -90,7 +90,7 @@ describe('the readiness of messaging', () => {
         'x-api-key': owner.apiKey,
         'idempotency-key': randomUUID(),
       },
-      // Long, so that the pages that have room are soon used up.
+      // Long, so that the pages with room are soon used up.
       body: JSON.stringify({
         to: `5531${String(900_000_000 + sends)}`,
         text: randomUUID().repeat(100),
@@ -106,7 +106,7 @@ describe('the readiness of messaging', () => {
     return { status: answer.status, checks };
   }
 
-  /** Waits until /ready answers that status and says that of one check. */
+  /** Waits until /ready answers with that status and that outcome of one check. */
   const becomes = (status: number, check: string, outcome: string) =>
     waitFor(
       async () => {
@@ -167,7 +167,7 @@ describe('the readiness of messaging', () => {
     const spool = path.join(dataDir, 'media', '.spool');
     if (dataDisk) dataDisk.fill();
     else {
-      // A file in its place is what not even root can write into.
+      // With a file in its place not even root can write into the folder.
       rmSync(spool, { recursive: true });
       writeFileSync(spool, '');
     }
@@ -180,7 +180,7 @@ describe('the readiness of messaging', () => {
   it("ends while the database's disk is full, and is back with the first free page", async () => {
     if (!databaseDisk) return assert.notEqual(process.getuid?.(), 0, 'root fills a disk of its own here');
     databaseDisk.fill();
-    // Until the last page with room is used up; a connection each time, so that none stands in for the others.
+    // Sends until the last page with room is used up; on a new connection each time, so that no other one is used.
     await waitFor(async () => (await send()) === 503, 60_000, { everyMs: 1 });
     await becomes(503, 'database', 'takes no writes: the disk is full');
     databaseDisk.free();
@@ -207,7 +207,7 @@ describe('the write probe', () => {
       `INSERT INTO write_probes (padding) SELECT convert_to(repeat('x', 5000), 'UTF8') FROM generate_series(1, 120)`,
     );
 
-    // A dump reads the table for hours: nobody waits for it.
+    // A dump reads the table for hours, and nobody may wait for it.
     const reader = await db.pool.connect();
     await reader.query('BEGIN; LOCK TABLE write_probes IN ACCESS SHARE MODE');
     await createWriteProbe({ db })();

@@ -6,7 +6,7 @@ import type { Sql } from '@posthorn/core/platform/database/db.ts';
 import { newId } from '@posthorn/core/platform/ids.ts';
 import { type SeededCompany, seedInstance } from '../support/seed.ts';
 
-/** Who asks, by what is special about them. */
+/** The callers, by their difference from each other. */
 export interface Who {
   owner: SeededCompany;
   admin: SeededCompany;
@@ -17,7 +17,7 @@ export interface Who {
   root: SeededCompany;
 }
 
-/** For each kind of id in a path: one that is the asker's, and those that are not there for them. */
+/** For each kind of id in a path: one of the caller's own, and those that do not exist for the caller. */
 export type Ids = Record<
   string,
   { own: string; foreign: string | null; unknown: string; misshapen: string[] }
@@ -40,7 +40,7 @@ export async function withRole(sql: Sql, company: SeededCompany, role: Role): Pr
   return { companyId, userId, apiKey: key, principal };
 }
 
-/** One of each resource for both companies. A new kind of path parameter gets its line here. */
+/** One of each resource for both companies. A new kind of path parameter needs a line here. */
 export async function seedIds(sql: Sql, own: SeededCompany, foreign: SeededCompany): Promise<Ids> {
   const [mine, theirs] = [await seedOne(sql, own), await seedOne(sql, foreign)];
   const uuids = { unknown: newId(), misshapen: ['not-a-uuid', '1', `${newId()}0`] };
@@ -87,13 +87,16 @@ export async function seedIds(sql: Sql, own: SeededCompany, foreign: SeededCompa
     'tokens.id': { own: mine.tokenId, foreign: theirs.tokenId, ...integers },
     'users.id': { own: mine.userId, foreign: theirs.userId, ...integers },
     'feedback.id': { own: mine.feedbackId, foreign: null, ...integers },
-    // Only superadmins have it in a path, and to them no company is foreign.
+    // Only superadmins have it in a path, and no company is foreign to them.
     companyId: { own: String(own.companyId), foreign: null, ...integers },
     provider: { own: 'google', foreign: null, unknown: 'myspace', misshapen: [] },
   };
 }
 
-/** What hangs on a phone. Slots of labels are small numbers: each company has one that the other does not have. */
+/**
+ * The resources that belong to a phone. Slots of labels are small numbers: each company has one that the other does not
+ * have.
+ */
 async function seedPhone(sql: Sql, company: SeededCompany, instanceId: string) {
   const { companyId } = company;
   const labelId = String(1 + (companyId % 5));

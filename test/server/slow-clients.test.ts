@@ -18,9 +18,9 @@ import { waitFor } from '../support/process.ts';
 import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
 import { headOf, openSlowClient } from '../support/slow-client.ts';
 
-/** Short enough for a test, and far from what any of these requests takes. */
+/** Short enough for a test, and far from the time of any of these requests. */
 const TRANSFERS = { graceMs: 1_000, minBytesPerS: 16 * 1024 };
-/** A busy machine looks late, and never early. */
+/** A busy machine checks late, and never early. */
 const CUT_WITHIN_MS = 30_000;
 
 let messaging: TestMessaging;
@@ -38,7 +38,7 @@ after(async () => {
   await billing.close();
 });
 
-/** Sends half a body and nothing more; gives what was answered when the server closed. */
+/** Sends half a body and nothing more; returns the answer when the server has closed. */
 async function halfSend(
   url: string,
   method: string,
@@ -73,7 +73,7 @@ describe('a body that does not arrive', () => {
       const seen = await Promise.all(
         routes.map(async ({ name, route }) => {
           const target = route.path.replace(':instanceId', instanceId).replaceAll(/:\w+/g, '1');
-          // Also where nobody has said who they are.
+          // Also for a request without credentials.
           return { name, ...(await halfSend(url, route.method, target, JSON_TYPE)) };
         }),
       );
@@ -132,7 +132,7 @@ describe('a body that does not arrive', () => {
 });
 
 describe('the least rate', () => {
-  /** A server that answers `answer` once it has read the body, on the limits of this file. */
+  /** A server that answers with `answer` once it has read the body, with the limits of this file. */
   async function serve(answer: (bytes: number) => Buffer, pauseMs = 0) {
     const server = createServer(async (request, response) => {
       let bytes = 0;
@@ -171,7 +171,7 @@ describe('the least rate', () => {
 
       const steady = await openSlowClient(server.url);
       steady.socket.write(headOf('POST', '/', { 'content-length': 300_000, connection: 'close' }));
-      // Three times the least rate, for much longer than the grace.
+      // Three times the minimum rate, for much longer than the grace period.
       for (let sent = 0; sent < 300_000; sent += 10_000) {
         steady.socket.write(Buffer.alloc(10_000));
         await delay(100);
@@ -200,7 +200,7 @@ describe('the least rate', () => {
       const deaf = await openSlowClient(server.url);
       deaf.socket.pause();
       deaf.socket.write(headOf('GET', '/', {}));
-      // By the least rate alone 20 MB would have 20 minutes: it is closed because nothing moves.
+      // At the minimum rate 20 MB would have 20 minutes: it is closed because nothing moves.
       const closed = await Promise.race([server.firstClosed, delay(CUT_WITHIN_MS, 'open', { ref: false })]);
       assert.equal(closed, 'closed');
       deaf.socket.destroy();

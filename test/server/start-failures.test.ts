@@ -25,7 +25,7 @@ type Role = keyof typeof ROLES;
 const entryOf = (role: Role | 'migrate') =>
   role === 'migrate' ? 'core/migrations/migrate-main.ts' : ROLES[role].entry;
 
-/** As if the newest migration had still to be run. */
+/** As if the newest migration had not run yet. */
 async function withoutTheNewest(url: string, table: string): Promise<void> {
   const db = createDb({ url, poolSize: 1, log: createLog({ level: 'silent', role: 'test' }), name: 'test' });
   await db.query(`DELETE FROM ${table} WHERE id = (SELECT max(id) FROM ${table})`);
@@ -97,7 +97,7 @@ describe('a start that fails says why in one line:', () => {
     return url.href;
   };
 
-  // Messaging starts all the same and says so in /ready: it is there as soon as somebody has migrated.
+  // Messaging starts anyway and reports it in /ready: it is ready as soon as somebody has migrated.
   for (const role of ['worker', 'billing'] as const)
     it(`${role}: nobody has migrated the database`, () =>
       assertOneLine(role, { DATABASE_URL: urlOf('not_migrated') }, /run npm run migrate first/));

@@ -14,7 +14,7 @@ import { type SeededCompany, seedCompany } from '../support/seed.ts';
 import { validBodies } from './fixtures.ts';
 
 const LIMIT = 5;
-/** Probes of the process are asked for by machines, and cost next to nothing. */
+/** Machines request the probes of the process, which cost next to nothing. */
 const PROBE_LIMIT = 30 * LIMIT;
 const FLOOD = 20;
 const CLIENTS = 4;
@@ -40,7 +40,7 @@ before(async () => {
   });
   billing = await startTestBilling({ publicPerMinute: LIMIT });
   company = await seedCompany(messaging.parts.db);
-  // The first time that a process does anything is slow, and is not to be measured.
+  // The first request of each kind to a process is slow, and must not be measured.
   for (const [service, contract] of SERVICES)
     for (const each of open(contract)) await asking(service, each, newAddress());
   for (let i = 0; i < 20; i += 1) await messaging.call('GET', '/v1/events?limit=1', { key: company.apiKey });
@@ -83,7 +83,7 @@ async function ask(url: string, init: RequestInit): Promise<Asked> {
   return { status, headers, code: status < 400 ? undefined : JSON.parse(response.text).error_code };
 }
 
-/** So many at a time: this process is the flood and the server that it hits. */
+/** Sends so many at a time: this process is both the flood and the server that it hits. */
 async function flood(times: number, one: (i: number) => Promise<Asked>): Promise<Asked[]> {
   const answers: Asked[] = [];
   let next = 0;
@@ -94,14 +94,14 @@ async function flood(times: number, one: (i: number) => Promise<Asked>): Promise
   return answers;
 }
 
-/** What another company, from another address, sees meanwhile. */
+/** The requests of another company, from another address, meanwhile. */
 function probe<T>(hostile: () => Promise<T>) {
   const target = { url: `${messaging.url}/v1/events?limit=1`, headers: { 'x-api-key': company.apiKey } };
   return probeWhile(target, hostile);
 }
 
 let addresses = 0;
-/** One that no test has asked from before. */
+/** An address that no test has used before. */
 function newAddress(): string {
   addresses += 1;
   return `198.51.${addresses >> 8}.${addresses & 255}`;
@@ -111,7 +111,7 @@ describe('a flood of one address', () => {
   for (const [service, contract] of SERVICES)
     test(`on any route of ${service} without a credential is refused, and nobody else`, async () => {
       const floods = open(contract).map((each) => ({ each, address: newAddress() }));
-      // What is within the limit is traffic like any other, with all the work that it makes.
+      // Requests within the limit are normal traffic, with all the work that it causes.
       for (const { each, address } of floods) {
         const within = await flood(limitOf(each), () => asking(service, each, address));
         assert.ok(
@@ -155,7 +155,7 @@ describe('proofs that fail', () => {
     assert.ok(looked >= 1 && looked <= 2 * LIMIT, `${looked} looked up`);
     assert.equal(result.filter(({ status }) => status === 429).length, FLOOD - looked);
     assertUnhurt(probed, 'unknown keys');
-    // Whoever has proven a key here before is not the one who guesses.
+    // A client that has proven a key here before is not taken for the one who guesses.
     assert.equal((await tokens(company.apiKey)).status, 200);
   });
 

@@ -1,6 +1,6 @@
 /**
- * Starts the embedded database of the DATA_DIR given, adds a row, says what it found as one JSON line, and
- * stays until it is told to stop.
+ * Starts the embedded database of the given DATA_DIR, adds a row, prints the rows that it found as one JSON line, and
+ * runs until it is stopped.
  */
 import { openDataDir } from '@posthorn/standalone/src/data-dir.ts';
 import { startEmbeddedPostgres } from '@posthorn/standalone/src/embedded-postgres/start.ts';

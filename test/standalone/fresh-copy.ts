@@ -13,7 +13,7 @@ import path from 'node:path';
 import { projectRoot } from '@posthorn/test/support/process.ts';
 import { makeReachableDir } from '@posthorn/test/support/reachable-dir.ts';
 
-/** Who runs the commands: nothing set is "the user we are". */
+/** The user who runs the commands; by default our own user. */
 export interface Person {
   uid?: number;
   gid?: number;
@@ -29,21 +29,21 @@ export interface FreshCopy {
   dir: string;
   /** The Node that its npm scripts use. */
   node: string;
-  /** Removes it and the database it may have put elsewhere. */
+  /** Removes it, and its database when that is in another place. */
   remove(): void;
 }
 
 const NOT_CLONED = new Set(['node_modules', '.data', '.git', 'dist', 'coverage']);
 
 export interface CopyOptions {
-  /** Of the folder above, e.g. 0o700 for root's directory. */
+  /** The mode of the folder above, e.g. 0o700 for root's directory. */
   parentMode?: number;
-  /** Only what `npm start` runs on is installed: all packages are tens of thousands of files. */
+  /** Installs only the packages that `npm start` needs: all packages are tens of thousands of files. */
   startAlone?: boolean;
 }
 
 /**
- * The project as a fresh clone has it after `npm ci`, belonging to `person`. The installed packages are linked (hard
+ * The project in the state of a fresh clone after `npm ci`, owned by `person`. The installed packages are linked (hard
  * links where the file system allows), not installed anew: that would take half a minute and a network.
  */
 export function makeFreshCopy(
@@ -67,7 +67,7 @@ export function makeFreshCopy(
     const from = path.join(projectRoot, folder);
     if (existsSync(from)) link(from, path.join(dir, folder));
   }
-  // What `prepare` builds.
+  // The output of `prepare`.
   const built = path.join(projectRoot, 'server', 'dist');
   if (existsSync(built)) link(built, path.join(dir, 'server', 'dist'));
   chmodSync(base, parentMode);
@@ -96,7 +96,7 @@ function packagesOfStart(): string[] {
     const manifest = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'));
     for (const name of kinds.flatMap((kind) => Object.keys(manifest[kind] ?? {}))) {
       const found = resolvePackage(name, folder);
-      // Optional ones are there for one system each.
+      // Optional packages exist for one system each.
       if (!found || folders.has(found)) continue;
       folders.add(found);
       addDependencies(found);
@@ -104,12 +104,12 @@ function packagesOfStart(): string[] {
   };
   addDependencies(path.join(modules, '@posthorn/standalone'));
   addDependencies(projectRoot, ['optionalDependencies']);
-  // What lies inside of another package comes with that.
+  // A package inside of another package is linked together with that.
   const names = [...folders].map((folder) => path.relative(modules, folder));
   return names.filter((name) => !name.includes('node_modules') && !name.startsWith('@posthorn/'));
 }
 
-/** The folder of a package as one that stands in `from` finds it. */
+/** The folder of a package as a package in `from` finds it. */
 function resolvePackage(name: string, from: string): string | undefined {
   for (let folder = from; folder.startsWith(projectRoot); folder = path.dirname(folder)) {
     const found = path.join(folder, 'node_modules', name);

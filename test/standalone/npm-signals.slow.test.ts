@@ -15,7 +15,7 @@ const { scripts } = JSON.parse(readFileSync(path.join(projectRoot, 'package.json
   scripts: Record<string, string>;
 };
 
-/** Each script that runs a service, the setting of the port that shows whether it lives, and its address. */
+/** Each script that runs a service, the setting of the port that shows whether it runs, and its address. */
 const SERVICES: Record<string, { port: string; ready: string }> = {
   start: { port: 'PORT', ready: '/ready' },
   messaging: { port: 'PORT', ready: '/ready' },
@@ -23,7 +23,7 @@ const SERVICES: Record<string, { port: string; ready: string }> = {
   worker: { port: 'WORKER_PORT', ready: '/ready' },
   sandbox: { port: 'SANDBOX_PORT', ready: '/health' },
 };
-/** What runs to its end: no service, and nobody stops it by a signal to npm. */
+/** Scripts that run to their end: they are no services, and nobody stops them by a signal to npm. */
 const TOOLS = new Set([
   'check',
   'types',
@@ -64,13 +64,13 @@ describe('a service that npm runs', () => {
     await dropDatabase();
     for (const dir of dirs) {
       const database = path.join(dir, 'postgres');
-      // Outside of it where only root may enter the temp folder.
+      // The database is outside of it where only root may enter the temp folder.
       if (existsSync(database)) rmSync(realpathSync(database), { recursive: true });
       rmSync(dir, { recursive: true });
     }
   });
 
-  /** Runs a script as an operator does, and gives npm's own process once the service answers. */
+  /** Runs a script as an operator does, and returns npm's own process once the service answers. */
   async function startByNpm(script: string): Promise<{ npm: ChildProcess; output: () => string }> {
     const { port, ready } = SERVICES[script]!;
     const dir = mkdtempSync(path.join(tmpdir(), 'posthorn-npm-'));
@@ -80,7 +80,7 @@ describe('a service that npm runs', () => {
     const npm = spawn('npm', ['run', '--silent', script], {
       cwd: projectRoot,
       env: { ...baseEnv(), ...own, DATA_DIR: dir } as Record<string, string>,
-      // A group of its own, as a terminal makes one for the command that was typed.
+      // A group of its own, like the one that a terminal makes for a typed command.
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     });

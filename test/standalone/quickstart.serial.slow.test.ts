@@ -12,15 +12,15 @@ import { tellFigure } from '../support/figures.ts';
 import { type FreshCopy, makeFreshCopy, ordinaryUser, type Person } from './fresh-copy.ts';
 
 /**
- * Runs the README's quickstart to the letter: each of its code blocks is a terminal, each line a command.
+ * Runs the README's quickstart literally: each of its code blocks is a terminal, each line a command.
  *
- * One command is not run, `npm ci`: the fresh copy stands for what it leaves behind (fresh-copy.ts says
- * how). Ports come from the environment, so that a developer's own Posthorn may go on running.
+ * One command is not run, `npm ci`: the fresh copy has its results (see fresh-copy.ts). Ports come from the
+ * environment, so that a developer's own Posthorn may keep running.
  */
 
 const FIRST_START_MS = 30_000;
 const LATER_START_MS = 5_000;
-/** More than a busy machine takes for any step. How long a start takes is a figure, that it starts is the test. */
+/** More than a busy machine takes for any step. The time of a start is a figure; the test is that it starts. */
 const WAIT_MAX_MS = 120_000;
 const EVENTS = ['message.sent', 'message.delivered', 'message.read'];
 
@@ -30,13 +30,13 @@ const terminals = blocks.slice(0, 3);
 /** The one call over plain HTTP. */
 const overHttp = blocks[3] ?? [];
 
-/** The shell blocks of the section, each as its commands. */
+/** The shell blocks of the section, each as a list of commands. */
 function blocksOf(markdown: string): string[][] {
   const section = markdown.split(/^## /m).find((part) => part.startsWith('Quickstart')) ?? '';
   return [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map((block) => block[1]!.trim().split('\n'));
 }
 
-/** The commands that npm start says come next. */
+/** The next commands that npm start prints. */
 function nextSteps(said: string): string[] {
   const [, next = ''] = said.split('Next, in another terminal:');
   return next
@@ -78,7 +78,7 @@ describe("the README's quickstart", () => {
 
   interface Terminal {
     output(): string;
-    /** Ctrl-C, and the wait for the end. */
+    /** Presses Ctrl-C, and waits for the end. */
     interrupt(): Promise<void>;
   }
 
@@ -103,7 +103,7 @@ describe("the README's quickstart", () => {
           ...person,
           cwd: copy.dir,
           env,
-          // A group of its own, so that Ctrl-C reaches all that it runs.
+          // A group of its own, so that Ctrl-C reaches all its processes.
           detached: true,
           stdio: ['ignore', 'pipe', 'pipe'],
         });
@@ -126,7 +126,7 @@ describe("the README's quickstart", () => {
     };
   }
 
-  /** Waits for the text; fails with all that the terminal shows. */
+  /** Waits for the text; fails with everything on the terminal. */
   async function see(terminal: Terminal, what: RegExp | string): Promise<void> {
     const shows = () =>
       typeof what === 'string' ? terminal.output().includes(what) : what.test(terminal.output());

@@ -21,7 +21,7 @@ import {
 
 const READY_LINE = /is ready after/;
 
-/** Of the process itself, without its database. */
+/** The memory of the process itself, without its database. */
 function memoryMb(pid: number): number {
   const kb = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return Number(kb) / 1024;
@@ -36,7 +36,7 @@ describe('npm start', () => {
   after(() => {
     for (const dir of dirs) {
       const database = path.join(dir, '.data', 'postgres');
-      // Outside of it where only root may enter the temp folder.
+      // The database is outside of it where only root may enter the temp folder.
       if (existsSync(database)) rmSync(realpathSync(database), { recursive: true });
       rmSync(dir, { recursive: true });
     }
@@ -59,7 +59,7 @@ describe('npm start', () => {
     return process;
   }
 
-  /** A start that is expected to end: its exit code and what it said. */
+  /** A start that should fail: its exit code and its output. */
   async function failToStart(env: Record<string, string>) {
     const child = spawn(process.execPath, ['standalone/main.js'], {
       cwd: projectRoot,
@@ -110,11 +110,11 @@ describe('npm start', () => {
     await server.restart();
     assert.equal(await listInstances(env, key), 200);
     await waitFor(async () => (await fetch(`${urlOf(env)}/ready`)).ok);
-    // The terminal's Ctrl-C.
+    // As Ctrl-C in a terminal.
     assert.equal(await server.kill('SIGINT'), 0);
     assert.ok(!existsSync(pidFile));
-    // The log says one thing only: where the mail lies. On a machine that stands still for seconds it also tells of the
-    // database that did not answer in time, and of the worker that was killed.
+    // The log has only one line: the place of the mail. On a very slow machine it may also report a database that did
+    // not answer in time, and a worker that was killed.
     const ofSlowMachine =
       /declared workers dead|Query read timeout|when trying to connect|due to connection timeout|locks (is )?lost/;
     const logged = server

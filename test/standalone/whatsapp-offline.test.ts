@@ -14,7 +14,7 @@ import {
 } from '@posthorn/test/support/process.ts';
 import { ensureWhatsAppLibrary } from '../support/whatsapp/library-install.ts';
 
-/** The quickstart with a real network, where there is no way to it. */
+/** The quickstart with a real network that cannot be reached. */
 describe('npm start with WhatsApp and without internet', () => {
   const dir = mkdtempSync(path.join(tmpdir(), 'posthorn-offline-'));
   let posthorn: RunningProcess;
@@ -32,7 +32,7 @@ describe('npm start with WhatsApp and without internet', () => {
         SANDBOX_PORT: String(await freePort()),
         BILLING_PORT: String(await freePort()),
         NETWORK_DRIVERS: 'sandbox,whatsapp',
-        // No name server knows this one, ever.
+        // No name server ever knows this name.
         WHATSAPP_URL: 'wss://web.whatsapp.invalid/ws/chat',
       },
       ready: { line: /is ready after/ },
@@ -47,7 +47,7 @@ describe('npm start with WhatsApp and without internet', () => {
   after(async () => {
     await posthorn?.kill('SIGTERM');
     const database = path.join(dir, '.data', 'postgres');
-    // Outside of it where only root may enter the temp folder.
+    // The database is outside of it where only root may enter the temp folder.
     if (existsSync(database)) rmSync(realpathSync(database), { recursive: true });
     rmSync(dir, { recursive: true });
   });

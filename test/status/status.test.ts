@@ -10,7 +10,7 @@ const STATUS = 'status@broadcast';
 
 let pipeline: Sending;
 let instance: TestInstance;
-/** Saved by the instance, and has saved it. */
+/** The instance and this phone have saved each other. */
 let friend: string;
 
 before(async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readSources } from './sources.ts';
 
-/** The clock itself, and what is about the machine's own time: waits, the age of files, a process that was frozen. */
+/** The clock itself, and code about the machine's own time: waits, the age of files, a process that was frozen. */
 const OWN_TIME: readonly string[] = [
   'core/platform/process/clock.ts',
   'core/platform/database/database-clock.ts',

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { KNOWN_DUPLICATES } from './exceptions.ts';
 import { readSources, type Source } from './sources.ts';
 
-/** Lines that say something: a bracket alone is none. */
+/** Lines with content: a bracket alone does not count. */
 const BLOCK_LINES = 10;
 
 interface Line {
@@ -11,7 +11,7 @@ interface Line {
   nth: number;
 }
 
-/** The lines of a file as they are compared: without imports, comments, empty lines and closing brackets. */
+/** The lines of a file that are compared: without imports, comments, empty lines and closing brackets. */
 function linesOf({ text }: Source): Line[] {
   const code = text
     .replace(/^(?:import|export)\b[^;]*?from '[^']+';/gm, (found) => found.replace(/[^\n]/g, ''))
@@ -22,7 +22,7 @@ function linesOf({ text }: Source): Line[] {
     .filter((line) => /\w/.test(line.text));
 }
 
-/** Every block of ten lines that stands in two places, each pair of files once. */
+/** Every block of ten lines that occurs in two places, each pair of files once. */
 function duplicates(sources: readonly Source[]): Map<string, string> {
   const seen = new Map<string, { file: string; nth: number; at: number }>();
   const found = new Map<string, string>();

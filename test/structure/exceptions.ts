@@ -1,6 +1,6 @@
 /**
- * What these tests find and do not report: code whose split is under way elsewhere. The lists only shrink: an entry
- * that nothing needs any more fails.
+ * Findings that these tests do not report: code that is being split elsewhere. The lists only shrink: an unneeded entry
+ * fails.
  */
 export const KNOWN_LONG_FILES: readonly string[] = [];
 

@@ -5,8 +5,8 @@ import { importsOf, readSources } from './sources.ts';
 const TOOLS = ['contract', 'core', 'network', 'server', 'worker', 'standalone', 'sdk', 'cli', 'test'];
 
 /**
- * Folders and what each may import besides itself. The longest folder that contains a file decides. A folder that no
- * line names, and an import that no line allows, are refused.
+ * Folders and what each may import besides itself. The longest listed folder that contains a file applies. A folder
+ * without a line, and an import that no line allows, are refused.
  */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   contract: [],
@@ -39,13 +39,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   worker: ['contract', 'core', 'network'],
   standalone: ['contract', 'core', 'network', 'server', 'worker'],
-  // Looks after all of them.
+  // The administration commands use all of them.
   admin: ['contract', 'core', 'network', 'worker'],
   bench: TOOLS,
   release: TOOLS,
 };
 
-/** Rooms of core that are closed to those who may import the rest of it. */
+/** By importer: the folders of core that it may not import, although it may import the rest. */
 const CLOSED: Readonly<Record<string, readonly string[]>> = {
   core: ['core/billing'],
   'server/messaging': ['core/billing'],
@@ -91,7 +91,7 @@ describe('imports', () => {
   });
 });
 
-/** Pairs of sibling folders that import each other, with the reason why they stay two. */
+/** Pairs of sibling folders that import each other, with the reason why they stay separate. */
 const KNOWN_PAIRS: Readonly<Record<string, string>> = {
   'core/billing/provider <-> core/billing/subscriptions':
     'the clock of the simulated provider settles subscriptions, as the real calendar does',
@@ -103,7 +103,7 @@ const KNOWN_PAIRS: Readonly<Record<string, string>> = {
     'the world holds the book of faults, and each fault acts on the world',
 };
 
-/** Every pair of sibling folders of which each imports the other, as `one <-> other`. */
+/** Every pair of sibling folders that import each other, as `one <-> other`. */
 function pairsOfSiblings(): string[] {
   const ways = new Set<string>();
   for (const source of readSources())

@@ -22,7 +22,7 @@ function roomOf(file: string): string | undefined {
   return /^core\/([^/]+)\//.exec(file)?.[1];
 }
 
-/** The way from a room back to itself; null when there is none. */
+/** The path from a room back to itself; null when there is none. */
 function circleFrom(start: string, rooms: ReadonlyMap<string, ReadonlySet<string>>): string[] | null {
   const seen = new Set<string>();
   const walk = (room: string, way: string[]): string[] | null => {

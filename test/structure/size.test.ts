@@ -6,13 +6,13 @@ import { parse, readSources, type Source } from './sources.ts';
 
 const FILE_LINES_MAX = 300;
 const FUNCTION_LINES_MAX = 80;
-/** A line of its own, in the first lines of a file or directly above a function. */
+/** On a line of its own, in the first lines of a file or directly above a function. */
 const REASON = /^\s*\/\/ long: \S.{10,}$/;
 
 /** A migration that landed is never edited. */
 const sources = readSources().filter(({ file }) => !/^core\/migrations\/\w+\/\d/.test(file));
 
-/** Functions of any kind with more lines than are allowed and no reason given, as `file: name`. */
+/** Functions of any kind with more lines than allowed and no reason, as `file: name`. */
 function longFunctions(source: Source): string[] {
   const tree = parse(source);
   const lines = source.text.split('\n');

@@ -6,7 +6,7 @@ import { projectRoot } from '../support/process.ts';
 const FOLDERS =
   '{admin,bench,cli,console,contract,core,network,openapi,release,sdk,server,standalone,worker}';
 
-/** A file of source, from the project's root. Tests are none. */
+/** A source file, by its path from the project's root. Tests do not count. */
 export interface Source {
   file: string;
   text: string;
@@ -28,7 +28,7 @@ export function parse({ file, text }: Source): ts.SourceFile {
   return ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
 }
 
-/** What a file imports of this repository, from the project's root; types included. */
+/** The imports of a file from this repository, as paths from the project's root; types included. */
 export function importsOf({ file, text }: Source): string[] {
   const found = text.matchAll(/^(?:import|export)\b[^;]*?from '([^']+)';/gm);
   return [...found].flatMap(([, specifier = '']) => {

@@ -1,4 +1,4 @@
-/** WHK-25: path and query of a webhook's address may carry a token, which is not for agents. */
+/** WHK-25: path and query of a webhook's address may contain a token, which agents must not see. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { listRoutes } from '@posthorn/contract/list-routes.ts';
@@ -19,7 +19,7 @@ before(async () => {
 });
 after(() => messaging.close());
 
-/** Every route whose answer has the address of a webhook, by what the contract says. */
+/** Every route whose answer has the address of a webhook, by the contract. */
 function routesWithAddress(): { method: string; path: string; access: string }[] {
   return listRoutes(messagingContract).flatMap(({ route }) => {
     const hasAddress = Object.entries(route.responses).some(

@@ -16,7 +16,7 @@ test('a result that comes in the very moment in which a write ends is written to
     const written: number[] = [];
     let late: Promise<void> | null = null;
     const query = (config: { values: unknown[] }) => {
-      // One result alone: its columns, the delivery's id first.
+      // A statement for a single result: its columns, the delivery's id first.
       written.push(Number(config.values[0]));
       const done = Promise.resolve({ rows: [] });
       late ??= done.then(async () => {
@@ -34,7 +34,10 @@ test('a result that comes in the very moment in which a write ends is written to
   }
 });
 
-/** How many rows each statement wrote: few have their ids among the values, many are one text. */
+/**
+ * Records how many rows each statement wrote: a small one has the ids among its values, a large one has them in one
+ * text.
+ */
 function countingDb(failing: () => boolean) {
   const written: number[] = [];
   const query = async (config: { name: string; values: unknown[] }) => {

@@ -27,7 +27,7 @@ function deliveryOf(webhookId: number, id: number): HeldDelivery {
   };
 }
 
-/** All that is attempted is refused before anything is sent. */
+/** Refuses every attempt before anything is sent. */
 function createRefused(told: Partial<AttemptsDeps>) {
   return createAttempts({
     clock: systemClock,

@@ -15,12 +15,12 @@ import {
   startReceiver,
 } from './support.ts';
 
-/** Of the endpoint that goes away, and of the ten others together. */
+/** Events a second for the endpoint that goes away; the ten others together get OTHERS_PER_SECOND. */
 const PER_SECOND = 50;
 const OTHERS = 10;
 const OTHERS_PER_SECOND = 100;
 const QUIET_S = 10;
-/** Before it goes away, so that it is known as one that answers. */
+/** Time before it goes away, so that it is known as an endpoint that answers. */
 const WELL_MS = 3_000;
 
 let parts: Parts;
@@ -57,7 +57,7 @@ async function startOthers(): Promise<(seconds: number) => Promise<Latency>> {
   return live;
 }
 
-/** Events at an even pace until the signal; counts them. */
+/** Emits events at an even pace until the signal; counts them. */
 async function emitUntil(companyId: number, signal: AbortSignal): Promise<number> {
   let count = 0;
   for (const startedAt = performance.now(); !signal.aborted; count += 5) {

@@ -20,7 +20,7 @@ import {
 const AWAY_REAL_MS = 2_500;
 const STEP_MS = 2_000;
 const PER_STEP = 10;
-/** On the clock, from the return on. */
+/** By the test's clock, from the return on. */
 const WITHIN_MS = 10_000;
 
 let parts: Parts;
@@ -29,7 +29,7 @@ before(async () => {
 });
 after(() => parts.close());
 
-/** What an endpoint answers: this many times 200, then 503. */
+/** The answers of an endpoint: this many times 200, then 503. */
 interface Answers {
   successes: number;
   retryAfter(eventId: string): string | null;
@@ -40,12 +40,12 @@ interface Away {
   webhookId: number;
   receiver: Receiver;
   answers: Answers;
-  /** Ids of the events in their order. */
+  /** Ids of the events in order. */
   eventIds: string[];
   emit(count: number): Promise<void>;
 }
 
-/** An endpoint that has answered 503 for this long on the clock, while events went on and their attempts failed. */
+/** An endpoint that has answered 503 for this long by the clock, while events kept coming and their attempts failed. */
 async function startAway(
   t: TestContext,
   awayMs: number,
@@ -104,7 +104,7 @@ async function isDone(webhookId: number): Promise<boolean> {
   return (await pendingOf(parts.db, webhookId)) === 0;
 }
 
-/** By event of what waits: the time of its next attempt. */
+/** The time of the next attempt of each waiting event. */
 async function scheduleOf(webhookId: number): Promise<Map<string, number>> {
   const { rows } = await parts.db.query<{ event_id: string; next_attempt_at: Date }>(
     'SELECT event_id, next_attempt_at FROM webhook_deliveries WHERE webhook_id = $1 AND leased_until IS NULL',

@@ -10,7 +10,7 @@ import {
 } from '@posthorn/worker/webhooks/catch-up.ts';
 import { isBroken, learn, newEndpointControl } from '@posthorn/worker/webhooks/endpoint-control.ts';
 
-/** An endpoint as its attempts and claims tell of it, in seconds. */
+/** An endpoint as its attempts and claims show it, in seconds. */
 function endpoint() {
   const catchUp = newCatchUp();
   const at = (
@@ -28,7 +28,7 @@ function endpoint() {
   return {
     catchUp,
     at,
-    /** Away from 10 s to 60 s, after some time that went well. */
+    /** Away from 10 s to 60 s, after some successful time. */
     wasAway() {
       at(1, '', { hasRetries: false });
       for (const s of [10, 20, 59]) at(s, 'server_5xx');
@@ -169,7 +169,7 @@ test('the last two attempts of a delivery are made early for an endpoint that ha
   assert.equal(attemptsAhead(catchUp, 60_000), 5);
   grow(60, 7);
   assert.equal(attemptsAhead(catchUp, 60_000), 5);
-  // Nothing else is left: it is not asked for again and again.
+  // Nothing else is left, so it is not claimed again and again.
   noteClaim(catchUp, { retries: 7, ahead: 5 }, 0, 63_000);
   assert.equal(attemptsAhead(catchUp, 100_000), 0);
   grow(100, 8);

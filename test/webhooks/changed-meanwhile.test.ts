@@ -17,7 +17,7 @@ after(() => messaging.close());
 const call = (method: string, path: string, body: object) =>
   messaging.call(method, path, { key: company.apiKey, body });
 
-/** So many statements wait for a lock of another transaction. */
+/** Waits until this many statements wait for a lock of another transaction. */
 async function waitForLocks(count: number): Promise<void> {
   await waitFor(async () => {
     const { rowCount } = await messaging.parts.db.query(

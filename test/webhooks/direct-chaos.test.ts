@@ -38,7 +38,7 @@ test('deliveries are made once each, whatever becomes of the transactions and we
       }),
     );
 
-  /** One transaction of one to three calls, which commits, fails, or commits and is not answered. */
+  /** One transaction of one to three calls, which commits, fails, or commits and loses its answer. */
   async function tellSome(dispatcher: TestDispatcher): Promise<void> {
     const calls = Array.from({ length: 1 + random(3) }, someEvents);
     const fate = random(6);

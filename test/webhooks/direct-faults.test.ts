@@ -52,7 +52,7 @@ describe('deliveries that were claimed as they were written', () => {
       }),
       /connection was lost/,
     );
-    // Their lease would have to end first: a minute.
+    // Otherwise their lease would have to end first, which takes a minute.
     await warm.isDone();
     assert.deepEqual(warm.begun, [event.eventId]);
   });
@@ -72,7 +72,7 @@ describe('deliveries that were claimed as they were written', () => {
       }),
     );
     await waitFor(() => warm.begun.length > 0, SOON_MS);
-    // What was committed late is freed after five seconds: this one is under way by then.
+    // Deliveries that were committed late are freed after five seconds: this one is under way by then.
     await new Promise((resolve) => setTimeout(resolve, 6_000));
     answer.resolve();
     await warm.isDone();
@@ -138,7 +138,7 @@ describe('deliveries that were claimed as they were written', () => {
     const warm = await startWarm(parts, t);
     const found = Promise.withResolvers<void>();
     parts.bus.on('deliveries', () => found.resolve());
-    // As many as it has room for, and of a type that it does not want.
+    // As many as it has room for, and of a type that the webhook does not want.
     const unwanted = Array.from({ length: 18 }, () => warm.event({ type: 'group.joined' }));
     const waiting: NewEvent[] = [];
     await warm.commit(async (client, tell) => {
@@ -152,7 +152,7 @@ describe('deliveries that were claimed as they were written', () => {
         ...(await emitEvents(parts, warm.webhook.companyId, 1, { createdAt: warm.event().createdAt })),
       );
       await found.promise;
-      // Heard, it was looked for, and there was no room.
+      // After the notification it was looked for, and there was no room.
       await new Promise((resolve) => setTimeout(resolve, 300));
     });
     await warm.isDone();

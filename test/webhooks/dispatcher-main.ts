@@ -1,7 +1,7 @@
 /**
- * The delivery engine alone, as a process that can be measured and killed. Settings by environment:
- * DATABASE_URL, TIMEOUT_MS, LEASE_MS. Prints `ready`; each line of input is answered with its memory in bytes,
- * after a collection when it runs with --expose-gc.
+ * The delivery engine alone, as a process that can be measured and killed. Settings from the environment: DATABASE_URL,
+ * TIMEOUT_MS, LEASE_MS. Prints `ready`; it answers each line of input with its memory in bytes, after a garbage
+ * collection when it runs with --expose-gc.
  */
 import { createInterface } from 'node:readline';
 import { createBus } from '@posthorn/core/platform/broker/bus.ts';

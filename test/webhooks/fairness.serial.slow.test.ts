@@ -15,14 +15,14 @@ import {
   startReceiver,
 } from './support.ts';
 
-/** Whole with POSTHORN_FULL=1; otherwise a quarter of it. */
+/** In full with POSTHORN_FULL=1; otherwise a quarter of it. */
 const FULL = Boolean(process.env.POSTHORN_FULL);
 const SECONDS = FULL ? 20 : 5;
 const PER_SECOND = 100;
 const OTHERS = 10;
 /**
- * Latencies of a few milliseconds: below this a ratio says nothing. More of it in the short form, which runs
- * on machines that others use as well; the whole one is for a machine of its own.
+ * Latencies are a few milliseconds: below this a ratio means nothing. The short form allows more, because it also runs
+ * on shared machines; the full one is for a machine of its own.
  */
 const NOISE_MS = FULL ? 10 : 30;
 
@@ -59,7 +59,7 @@ interface Latency {
 }
 
 /**
- * Compares a quiet stretch with a busy one, up to three times: other work on the machine may spoil a comparison, but not
+ * Compares a quiet period with a busy one, up to three times: other work on the machine may spoil a comparison, but not
  * three in a row.
  */
 async function assertAtMost(
@@ -78,7 +78,7 @@ async function assertAtMost(
   }
   const told = `${what} of the others grew more than ${ratio}x, NOT MET: ${seen.join(', ')}`;
   t.diagnostic(told);
-  // Times fail a test in a whole run only, on a quiet machine.
+  // Times fail a test only in a full run, on a quiet machine.
   if (FULL) assert.fail(told);
 }
 
@@ -111,7 +111,7 @@ test('p99 of the others while one tenant bursts 200x (aim: 2x at most)', async (
   const loud = await startReceiver((_req, res) => res.end('ok'), { keep: false });
   t.after(loud.close);
   const webhook = await seedWebhook(parts.db, burster.companyId, loud.url);
-  // Each of the others has 10 a second; this one 2,000, in shoves of 200.
+  // Each of the others has 10 a second; this one 2,000, in batches of 200.
   const rate = (PER_SECOND / OTHERS) * 200;
   const measure = async () => {
     const quiet = await live(SECONDS);
@@ -136,7 +136,7 @@ test('p99 of the others while one tenant bursts 200x (aim: 2x at most)', async (
 test('a replay of 20,000 failures counts every attempt; p95 of live traffic beside it (aim: 1.5x at most)', async (t) => {
   const count = FULL ? 20_000 : 5_000;
   const { companyIds, webhookIds, live } = await quietTenants();
-  // Failures of the very webhooks that carry the live traffic: the hardest case.
+  // Failures of the same webhooks that carry the live traffic: the hardest case.
   await parts.db.query(
     `WITH w AS (SELECT id, company_id, (row_number() OVER (ORDER BY id) - 1)::int AS nth FROM webhooks WHERE id = ANY ($1::int[])),
      e AS (
@@ -195,7 +195,7 @@ test('a replay of 20,000 failures counts every attempt; p95 of live traffic besi
       first = false;
       return { quiet, busy };
     }
-    // Once more, now replaying what has succeeded: the same work.
+    // Once more, now with a replay of successful deliveries: the same work.
     const before = await live(SECONDS);
     const again = replay();
     const during = await live(SECONDS);

@@ -19,7 +19,7 @@ test('deliveries held for an endpoint are given back when it answers 410 or is d
   t.after(dispatcher.close);
   const WARM_UP = 100;
   const BACKLOG = 400;
-  /** At most under way at once; four times as many are held for an endpoint that answers fast. */
+  /** The most attempts under way at once; four times as many deliveries are held for an endpoint that answers fast. */
   const IN_FLIGHT = 64;
   for (const how of ['disabled', 'gone'] as const) {
     const other = await seedCompany(parts.db);
@@ -35,7 +35,8 @@ test('deliveries held for an endpoint are given back when it answers 410 or is d
     const sent = () => receiver.requests - WARM_UP;
     await emitEvents(parts, other.companyId, WARM_UP);
     await waitFor(async () => (await logsOf(parts.db, webhook.id)).length === WARM_UP);
-    // What is sent is answered once as much as may be is under way, or once the webhook is disabled, however long that takes.
+    // Attempts are answered once as many as allowed are under way, or once the webhook is disabled, however long that
+    // takes.
     const ready = Promise.withResolvers<void>();
     answer = { status: how === 'gone' ? 410 : 200, wait: () => ready.promise };
     await emitEvents(parts, other.companyId, BACKLOG);
@@ -43,7 +44,7 @@ test('deliveries held for an endpoint are given back when it answers 410 or is d
     if (how === 'disabled') await patch({ enabled: false });
     ready.resolve();
     await delay(1_500);
-    // What was under way is answered and written down by and by.
+    // Attempts under way are still answered and recorded.
     await waitFor(async () => (await pendingOf(parts.db, webhook.id)) === BACKLOG - sent(), undefined, {
       what: `${how}: those that were not sent wait`,
     });

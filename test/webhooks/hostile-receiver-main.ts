@@ -1,6 +1,6 @@
 /**
- * Endpoints that no sender would wish for, in a process of their own so that the sender's memory can be
- * told from theirs. The path says how each behaves. Prints its two ports: http, https (self-signed).
+ * Hostile endpoints, in a process of their own so that the sender's memory can be measured apart from theirs. The path
+ * chooses the behaviour. Prints its two ports: http, https (self-signed).
  */
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -8,7 +8,7 @@ import { createServer as createTcpServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { gzipSync } from 'node:zlib';
 
-/** Of no use to anybody: made for this file, for localhost, trusted by none. */
+/** A worthless key: made for this file, for localhost, and nobody trusts it. */
 const KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgURGVxng+TpUWURoQ
 IKnMjf5o78phd8MsiOjQ5BVPaCihRANCAARPEnwlVapUSXaDbzzqdxj/E3SyZDlY
@@ -29,7 +29,7 @@ Cg4=
 const BOMB = gzipSync(Buffer.alloc(64 * 1024 * 1024));
 const BLOCK = Buffer.alloc(64 * 1024, 65);
 
-/** Stands for something internal: whoever connects has been led astray. */
+/** Stands for an internal service: each connection is a sender that was misled. */
 let canaryConnections = 0;
 const canary = createTcpServer((socket) => {
   canaryConnections += 1;
@@ -63,7 +63,7 @@ const behave: RequestListener = (req, res) => {
   } else if (kind === 'redirect') {
     res.writeHead(302, { location: `http://127.0.0.1:${canaryPort}/internal` }).end();
   } else if (kind.startsWith('cut')) {
-    // Its status is complete, its body never will be.
+    // Its status is complete, but its body never will be.
     res.writeHead(Number(kind.slice(3)), { 'content-length': '1000' });
     res.write('half', () => req.socket.destroy());
   } else if (kind === 'reset') {
@@ -71,7 +71,7 @@ const behave: RequestListener = (req, res) => {
   } else if (kind === 'garbage') {
     req.socket.end('SSH-2.0-nothing here\r\n\r\n');
   }
-  // 'hang' and whatever else: no answer ever.
+  // 'hang' and any other kind: no answer ever.
 };
 
 const http = createServer(behave);

@@ -100,7 +100,8 @@ test('hostile receivers are logged with their class, cost little memory, and rea
     );
     return rows[0]!;
   };
-  // Warm once each was tried, 410 aside, which has ended its webhook, and nothing new was for longer than a try takes.
+  // It is warm once each was tried, except 410, which has disabled its webhook, and once nothing new came for longer
+  // than a try takes.
   await waitFor(async () => (await firstTries()).webhooks === webhooks.size - 1, 120_000, { everyMs: 200 });
   for (let [last, tried] = [-1, 0]; tried !== last; ) {
     last = tried;
@@ -110,7 +111,7 @@ test('hostile receivers are logged with their class, cost little memory, and rea
   const before = Number(await worker.ask());
   let highest = 0;
   const end = performance.now() + timeoutMs * 2;
-  // What is held, that is: garbage not collected yet is V8's choice by the size of the machine.
+  // The memory in use: when garbage is collected is V8's choice, by the size of the machine.
   for (let i = 0; i < EACH || performance.now() < end; i += 1) {
     if (i < EACH) await emitEvents(parts, company.companyId, 5);
     if (i % 10 === 0) highest = Math.max(highest, Number(await worker.ask()));
@@ -122,7 +123,7 @@ test('hostile receivers are logged with their class, cost little memory, and rea
   assert.ok(grownMb < 50, `memory grew by ${grownMb.toFixed(1)} MB`);
   assert.equal(await receiver.canaryConnections(), 0, 'the redirect was not followed');
 
-  // The guard in force: no way leads to the canary, by address, by name or by what a name resolves to.
+  // With the guard on, no way leads to the canary, by address, by name or by an address that a name resolves to.
   const port = receiver.canaryPort;
   const inside = await seedCompany(parts.db);
   const ways = [

@@ -48,7 +48,7 @@ test('deliveries that were answered while a write took seconds are recorded soon
   const recorded = async () => (await logsOf(parts.db, webhook.id)).length;
   await waitFor(async () => (await recorded()) >= EVENTS, RECORDED_WITHIN_MS);
   tellFigure('what was answered meanwhile is recorded', performance.now() - since, { atMost: 1_500 });
-  // What is recorded is no delivery any more: nothing is left that could be sent again when the lease ends.
+  // A recorded delivery no longer waits: nothing is left that could be sent again when the lease ends.
   assert.deepEqual(
     {
       recorded: await recorded(),

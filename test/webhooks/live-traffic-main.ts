@@ -1,7 +1,7 @@
 /**
- * A steady trickle of events for some companies and the endpoint that receives them, in a process of
- * its own so that what else a test does leaves its clock alone. Settings: DATABASE_URL. Prints its port;
- * a line `<company ids> <per second> <seconds>` is answered with the latencies from commit to receipt.
+ * A steady flow of events for some companies and the endpoint that receives them, in a process of its own so that other
+ * work of the test does not affect its times. Settings: DATABASE_URL. Prints its port; it answers a line `<company ids>
+ * <per second> <seconds>` with the latencies from commit to receipt.
  */
 import { createServer } from 'node:http';
 import { createInterface } from 'node:readline';

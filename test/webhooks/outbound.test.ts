@@ -30,7 +30,7 @@ const PRIVATE = [
   '64:ff9b:1::a00:1',
   '2002:7f00:1::',
   '2002:a9fe:a9fe::1',
-  // 6to4 is nobody's way to the public internet any more.
+  // 6to4 no longer leads to the public internet.
   '2002:808:808::1',
   '2001::1',
   '2001:db8::1',
@@ -97,7 +97,7 @@ test('a name is resolved once: a second, private answer is never asked for', asy
   await new Promise<void>((resolve) => inside.listen(0, '127.0.0.1', resolve));
   const { port } = inside.address() as { port: number };
   let lookups = 0;
-  // The rebinding attack: public when judged, private when connected to.
+  // The rebinding attack: public when it is checked, private when it is connected to.
   const resolver = async () => {
     lookups += 1;
     return lookups === 1 ? ['203.0.113.1'] : ['127.0.0.1'];

@@ -34,7 +34,7 @@ async function seedBacklog(): Promise<{ companyId: number; webhookId: number }> 
   return { companyId, webhookId };
 }
 
-/** Index entries of the queue that `work` read, on the one connection of the hot pool. */
+/** The index entries of the queue that `work` read, on the one connection of the hot pool. */
 async function entriesRead(work: () => Promise<unknown>): Promise<number> {
   const read = async () => {
     await hot.query('SELECT pg_stat_force_next_flush()');
@@ -54,7 +54,7 @@ test('a queue that was empty when it was last analyzed is claimed and recorded b
   await parts.db.query('VACUUM (ANALYZE, TRUNCATE false) webhook_deliveries');
   await emitEvents(parts, companyId, WAITING);
 
-  // The plan is made by the first execution, and kept.
+  // The first execution makes the plan, which is kept.
   const quotas = [{ webhookId, fresh: CLAIMED, retries: CLAIMED, ahead: 0, fromId: 0, aheadFromId: 0 }];
   const claim = () => claimDeliveries(hot, { quotas, ...lease() });
   let claimed = await claim();
@@ -69,7 +69,7 @@ test('a queue that was empty when it was last analyzed is claimed and recorded b
       claimed.map(({ id }) => successOf(id)),
     ),
   );
-  // A few for each row, and what the claim before had leased.
+  // A few for each row, and those that the claim before had leased.
   assert.ok(byClaim < 10 * CLAIMED, `the claim read ${byClaim} index entries`);
   assert.ok(byRecord < 10 * CLAIMED, `the record read ${byRecord} index entries`);
 });

@@ -50,7 +50,7 @@ test('endpoints that have fallen quiet are not asked for because others have wor
       await delay(50);
     }
   };
-  // Notifications go on all the time, as they do in a busy installation; after two seconds the others are quiet.
+  // Notifications keep coming, as in a busy installation; after two seconds the others are quiet.
   await goOn(NOTIFICATIONS + 10);
   watching = true;
   await goOn(NOTIFICATIONS);

@@ -40,7 +40,7 @@ test('results lock their deliveries in the order of ids, whatever order they cam
     [id],
   );
   let recording: Promise<void> | undefined;
-  // As a retry that is asked for locks them, and the deletion of their webhook.
+  // The locks of a manual retry, and of the deletion of the webhook.
   await parts.db.transaction(async (sql) => {
     const lock = (row: { id: number }) =>
       sql.query('SELECT 1 FROM webhook_deliveries WHERE id = $1 FOR UPDATE', [row.id]);

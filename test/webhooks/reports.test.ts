@@ -17,13 +17,13 @@ const RUNS = process.env.POSTHORN_FULL ? 200 : 25;
 const HOUR_MS = 3_600_000;
 const HARD = ['permanent_4xx', 'payload_rejected'];
 
-/** One attempt of a random history, by small numbers; made real by {@link write}. */
+/** One attempt of a random history, as small numbers; {@link write} makes it real. */
 const attempt = fc.record({
   event: fc.nat(12),
   webhook: fc.nat(3),
   attempt: fc.integer({ min: 1, max: 5 }),
   errorClass: fc.constantFrom('', '', 'permanent_4xx', 'payload_rejected', 'timeout', 'server_5xx'),
-  /** Hours before now; the histories reach beyond every period. */
+  /** Hours before now; the histories are longer than every period. */
   ageHours: fc.oneof(fc.integer({ min: 0, max: 30 }), fc.integer({ min: 0, max: 200 })),
 });
 
@@ -70,7 +70,7 @@ async function write(history: readonly Entry[]): Promise<World> {
     eventId: newId(),
     instanceId: [instances[0]!, instances[1]!, null][index % 3]!,
     type: ['message.sent', 'message.read'][index % 2]!,
-    // Every fourth is past its retention, one of those already dropped.
+    // Every fourth is past its retention, and one of those is already dropped.
     createdAt: new Date(now.getTime() - (index % 4 === 3 ? 15 * 24 : 1) * HOUR_MS),
     kept: index !== 7,
   }));
@@ -119,7 +119,7 @@ async function write(history: readonly Entry[]): Promise<World> {
   return { company, instances, webhooks, logs };
 }
 
-/** The superadmin, whom the server makes at its start. */
+/** The superadmin that the server makes at its start. */
 async function rootJwt(): Promise<string> {
   const { rows } = await messaging.parts.db.query<{ id: number }>(
     `SELECT id FROM users WHERE email = 'root@platform.test'`,
@@ -196,7 +196,7 @@ function metricsOf(logs: readonly Log[]) {
   };
 }
 
-/** Counts of each hour that the period touches. */
+/** Counts for each hour of the period. */
 function hoursOf(logs: readonly Log[], hours: number) {
   const nowMs = messaging.parts.clock.now().getTime();
   const last = Math.floor(nowMs / HOUR_MS);
@@ -401,7 +401,7 @@ describe('the lists of attempts', () => {
       key: other.apiKey,
     });
     assert.deepEqual(foreign.body, { logs: [], total: 0 });
-    // Its event is still there: partitions are dropped when the whole day is over.
+    // Its event still exists: partitions are dropped when the whole day is over.
     const past = world.logs.find((log) => !log.hasPayload)!;
     const late = await get(world, `/v1/event-deliveries?event_id=${past.eventId}`);
     const since = new Date(messaging.parts.clock.now().getTime() - 60 * HOUR_MS).toISOString();

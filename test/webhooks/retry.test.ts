@@ -19,7 +19,7 @@ async function setUp(status: () => number) {
   const own = await seedCompany(parts.db);
   const receiver = await startReceiver((_req, res) => void res.writeHead(status()).end());
   const webhook = await seedWebhook(parts.db, own.companyId, receiver.url);
-  // The clock of the parts stands still, so nothing is retried by the schedule.
+  // The clock of the parts does not move, so the schedule retries nothing.
   const dispatcher = await startDispatcher(parts, { clock: parts.clock });
   await emitEvents(parts, own.companyId, 1, { createdAt: parts.clock.now() });
   const logged = (count: number) =>
@@ -76,7 +76,7 @@ test('deliveries that failed for good or succeeded can be replayed under the nex
   const stuck = await messaging.call('GET', '/v1/webhooks/stuck', { key: delivery.own.apiKey });
   assert.equal(stuck.body.total, 1);
   assert.equal(stuck.body.data[0].is_hard_failed, true);
-  // Refused once more: still for good, nothing is scheduled.
+  // Refused once more: it still counts as failed for good, and nothing is scheduled.
   await delivery.bulk([stuck.body.data[0].log_id]);
   await delivery.logged(4);
   assert.equal(await pendingOf(messaging.parts.db, delivery.webhook.id), 0);

@@ -26,7 +26,7 @@ after(() => parts.close());
 /** WHK-8: 5 s, 1 m, 5 m, 15 m, 1 h, 6 h, 6 h. */
 const SCHEDULE_S = [5, 60, 300, 900, 3600, 21_600, 21_600];
 
-/** Moves the clock once the search for what is due sleeps on it: one under way would miss the move. */
+/** Moves the clock once the search for due deliveries sleeps on it: a search under way would miss the move. */
 async function advance(clock: TestClock, ms: number): Promise<void> {
   await waitFor(() => clock.sleepers() > 0);
   clock.advance(ms);
@@ -60,7 +60,7 @@ for (const [random, factor] of [
       await advance(clock, last + dueMs - 1_000 - clock.now().getTime());
       await delay(60);
       await logged(index + 1);
-      // Within two seconds of its moment: one for the clock's step, one for how often due ones are looked for.
+      // Within two seconds of its time: one for the clock's step, one for the interval of the search.
       await advance(clock, 1_000);
       await advance(clock, 1_000);
       const logs = await logged(index + 2);
@@ -171,7 +171,7 @@ test('a worker killed again and again, between and amid attempts, loses nothing 
   const webhook = await seedWebhook(parts.db, company.companyId, receiver.url);
   const events = await emitEvents(parts, company.companyId, count);
   const settled = async () => (await pendingOf(parts.db, webhook.id)) === 0;
-  // The schedule is the real one; the second wait, a minute, is cut short so that the test ends today.
+  // The schedule is the real one; the second wait, a minute, is shortened so that the test ends soon.
   const hurry = setInterval(() => {
     void parts.db
       .query(`UPDATE webhook_deliveries SET next_attempt_at = now() WHERE attempts = 2 AND webhook_id = $1`, [

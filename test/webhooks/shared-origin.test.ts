@@ -6,7 +6,7 @@ import { waitFor } from '../support/process.ts';
 import { seedCompany } from '../support/seed.ts';
 import { emitEvents, logsOf, seedWebhook, startDispatcher, startReceiver } from './support.ts';
 
-/** With 8 attempts each, before anything is known of them: together as many as one endpoint may ever have. */
+/** With 8 attempts each, before anything is known of them: together the maximum of one endpoint. */
 const HANGING = 8;
 const FIRST_ATTEMPTS = 8;
 const QUICK = 5;
@@ -18,7 +18,7 @@ before(async () => {
 after(() => parts.close());
 
 test('endpoints that hang keep none on the same host waiting', async (t) => {
-  // As on a host that many tenants use: one path answers, the others never do.
+  // As on a host that many tenants share: one path answers, the others never do.
   const receiver = await startReceiver((req, res) => {
     if (req.url === '/quick') res.end('ok');
   });

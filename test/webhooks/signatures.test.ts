@@ -58,9 +58,9 @@ test('the official library verifies all of 5,000 deliveries through a secret rot
   const newSecret: string = rotated.body.secret;
   assert.match(newSecret, /^whsec_/);
   assert.notEqual(newSecret, oldSecret);
-  // A receiver that still holds the old secret loses nothing, before, during and after.
+  // A receiver with the old secret loses nothing, before, during and after.
   assert.ok(receiver.received.every((request) => verifies(oldSecret, request)));
-  // One that has changed over verifies everything that was claimed after the rotation.
+  // A receiver that has changed over verifies everything that was claimed after the rotation.
   const lastSingle = receiver.received.findLastIndex(
     (request) => !String(request.headers['webhook-signature']).includes(' '),
   );
@@ -94,7 +94,7 @@ test('the official library verifies all of 5,000 deliveries through a secret rot
   assert.deepEqual(Object.keys(envelope), ['type', 'created_at', 'company_id', 'instance_id', 'data']);
   await dispatcher.close();
 
-  // The grace is over: the old secret signs no more.
+  // The grace period is over: the old secret no longer signs.
   await parts.db.query('UPDATE webhooks SET previous_secret_expires_at = now() WHERE id = $1', [webhook.id]);
   const later = await startDispatcher(parts);
   await emitEvents(parts, company.companyId, 1);
@@ -119,7 +119,7 @@ test('deliveries claimed before a rotation and sent after it have both signature
   const webhook = await seedWebhook(parts.db, other.companyId, receiver.url);
   const dispatcher = await startDispatcher(parts);
   t.after(dispatcher.close);
-  // For an endpoint that answers fast, more is held than may be under way.
+  // For an endpoint that answers fast, more deliveries are held than may be under way.
   await emitEvents(parts, other.companyId, 100);
   await waitFor(async () => (await pendingOf(parts.db, webhook.id)) === 0);
   answered = ready.promise;
@@ -284,13 +284,13 @@ test('a webhook whose secret cannot be opened fails its own deliveries and nobod
   });
   assert.equal(receiver.requests, 3);
   assert.ok(logs.every((log) => !log.success && /cannot be read/.test(log.response)));
-  // Rotating its secret mends it.
+  // A rotation of its secret repairs it.
   const rotated = await messaging.call('POST', `/v1/webhooks/${broken.id}/rotate-secret`, {
     key: own.apiKey,
   });
   assert.equal(rotated.status, 200);
   const sent = await messaging.call('POST', `/v1/webhooks/${broken.id}/test`, { key: own.apiKey });
-  // The retries of what failed get through now too, and may come first.
+  // The retries of failed deliveries now succeed too, and may come first.
   const tested = await waitFor(() =>
     receiver.received.find(({ headers }) => headers['webhook-id'] === sent.body.event_id),
   );

@@ -41,7 +41,7 @@ export interface Receiver {
 /** Longer than clients keep idle connections: ended here, one might have a request on its way. */
 const KEEP_ALIVE_MS = 72_000;
 
-/** An endpoint: keeps what it receives and answers 200, or as `answer` does. */
+/** An endpoint that keeps its requests and answers 200, or as `answer` does. */
 export async function startReceiver(
   answer: (req: IncomingMessage, res: ServerResponse, body: string) => void = (_req, res) => res.end('ok'),
   options: { keep?: boolean } = {},
@@ -130,7 +130,7 @@ export async function startDispatcher(
   };
   return {
     ...dispatcher,
-    // May be called again, by what cleans up after a test that failed half way.
+    // May be called again, by the clean-up after a test that failed half way.
     close() {
       closing ??= close();
       return closing;
@@ -204,13 +204,13 @@ export function percentile(values: readonly number[], share: number): number {
 }
 
 export interface ChildProgram {
-  /** Sends a line and gives the next one that it prints. */
+  /** Sends a line and returns the next line that it prints. */
   ask(line?: string): Promise<string>;
-  /** SIGKILL: no farewell. */
+  /** SIGKILL, without a clean shutdown. */
   kill(): Promise<void>;
 }
 
-/** One of the programs of this folder as a process; it ends with this one. Resolves with its first line. */
+/** Runs a program of this folder as a process, which ends with this one. Resolves with its first line. */
 export async function startProgram(
   file: string,
   env: Record<string, string> = {},

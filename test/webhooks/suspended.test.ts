@@ -36,7 +36,7 @@ describe('webhooks of a suspended company', () => {
       { db: parts.db, clock: systemClock, forget: () => undefined },
       { companyId: company.companyId, status, by: { userId: company.userId }, traceId: null },
     );
-  /** What a worker has taken of the webhook and not given back. */
+  /** The number of deliveries of the webhook that workers hold. */
   const claimed = async (webhookId: number) => {
     const { rows } = await parts.db.query<{ n: number }>(
       'SELECT count(*)::integer AS n FROM webhook_deliveries WHERE webhook_id = $1 AND leased_until IS NOT NULL',
@@ -44,7 +44,7 @@ describe('webhooks of a suspended company', () => {
     );
     return rows[0]!.n;
   };
-  /** Two scans of everything that is due, and then some. */
+  /** Longer than two scans for due deliveries. */
   const aWhile = () => new Promise((resolve) => setTimeout(resolve, 2_500));
 
   test('get neither first attempts nor retries, and get each waiting delivery once when it is reactivated', async () => {
@@ -105,7 +105,7 @@ describe('webhooks of a suspended company', () => {
       } as Db;
       await dispatcher.close();
       const own = await startDispatcher(parts, { db: suspending });
-      // The dispatcher's own handler was added before: it has heard whatever this one hears.
+      // The dispatcher's own handler was added before, so it runs before this one.
       parts.bus.on('deliveries', (payload) => {
         if (payload === companyNotification(company.companyId)) heard.resolve();
       });

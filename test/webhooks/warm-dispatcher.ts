@@ -24,8 +24,8 @@ import {
 export const SOON_MS = 30_000;
 
 /**
- * A dispatcher whose endpoint has answered before, and that hears of new events through `direct` alone. Its clock stands
- * still, so that it does not look at everything by itself.
+ * A dispatcher whose endpoint has answered before, and that learns of new events only through `direct`. Its clock does
+ * not move, so that it does not scan by itself.
  */
 export interface Warm {
   dispatcher: TestDispatcher;
@@ -37,7 +37,7 @@ export interface Warm {
   /** Writes events as a recorder does; `meanwhile` runs after they are written and before they are committed. */
   tell(events: NewEvent[], meanwhile?: (client: Transaction) => Promise<unknown>): Promise<void>;
   commit(work: (client: Transaction, tell: TellEvents) => Promise<unknown>): Promise<void>;
-  /** The channels of what was announced. */
+  /** The channels of the notifications. */
   notified: string[];
   /** Resolves when nothing is left to be delivered. */
   isDone(): Promise<unknown>;
@@ -96,7 +96,7 @@ function hasRoomToReserve({ direct }: TestDispatcher, event: NewEvent, { id }: S
   return reservation?.webhookIds.includes(id) ?? false;
 }
 
-/** Notes which events of a company are sent, in the order of the attempts and not of their arrival. */
+/** Records the events of a company in the order of their attempts, not of their arrival. */
 function watched(outbound: Outbound, companyId: number, begun: string[]): Outbound {
   return {
     ...outbound,

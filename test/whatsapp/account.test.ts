@@ -84,7 +84,7 @@ describe('an account of WhatsApp', () => {
     );
     assert.deepEqual([recorded.inbound, recorded.changes, recorded.receipts], [[], [], []]);
 
-    // What was said before can be answered and forwarded like anything else.
+    // Messages from before the pairing can be answered and forwarded like any other.
     const reply = outbound(ada.jid, 'text', { text: 'Still here' }, { quotedId: question! });
     await recorded.session.send(reply);
     const quoting = (await ada.message(reply.networkId)).wire.extendedTextMessage as Record<string, unknown>;
@@ -115,7 +115,7 @@ describe('an account of WhatsApp', () => {
     assert.deepEqual([call.from, call.video], [friend.jid, true]);
     await recorded.session.act('reject_call', { call_id: callId, from: friend.jid });
     await until(() => friend.phone.calls.get(callId) === 'rejected', 'it rings no more', WAIT_MS);
-    // One that is over is passed over.
+    // A call that is over is skipped.
     const late = friend.call(own, 'offer');
     friend.call(own, 'terminate', late);
     await recorded.session.act('reject_call', { call_id: late, from: friend.jid });
@@ -125,7 +125,7 @@ describe('an account of WhatsApp', () => {
   it('uploads prekeys when the network says that few are left, and can be written to with them', async () => {
     const own = newPhone();
     const recorded = await pair(own);
-    // The own phone has taken one for the history by then, and takes no other.
+    // By then the own phone has a prekey for the history, and needs no other.
     await until(() => recorded.history.length > 0, 'the history', WAIT_MS);
     const before = new Set(own.device.preKeys.map(({ id }) => id));
     network.control.runLowOnPreKeys(own.device, 2);

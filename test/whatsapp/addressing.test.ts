@@ -47,7 +47,7 @@ describe('an account whose messages the network takes', () => {
     assert.deepEqual(network.problems, []);
   });
 
-  /** The network refuses messages to people by the one kind of names. */
+  /** Makes the network refuse messages to people under one kind of name. */
   function refuse(server: '@lid' | '@s.whatsapp.net', error: number): void {
     network.faults.onMessage = (_device: LinkedDevice, { attrs }: Stanza) => {
       asked.push(attrs.to!);
@@ -110,7 +110,7 @@ describe('an account whose messages the network takes', () => {
     };
     await assert.rejects(sendText(recorded, friend.jid, 'one'), { reason: 'new_chats_limited' });
     assert.deepEqual(asked, [friend.jid, friend.phone.lid]);
-    // For a while nobody else is asked twice.
+    // For a while no second address is tried for anybody.
     await assert.rejects(sendText(recorded, friend.jid, 'two'), { reason: 'new_chats_limited' });
     assert.deepEqual(asked.slice(2), [friend.jid]);
     await recorded.session.close();
@@ -119,7 +119,7 @@ describe('an account whose messages the network takes', () => {
   it('in the order in which they are given to a session that begins', async () => {
     await reopen();
     const { read } = kept.keys;
-    // What is asked for first is answered last.
+    // The first read is answered last.
     let waitMs = 200;
     kept.keys.read = async (...args) => {
       waitMs -= 20;

@@ -18,13 +18,13 @@ import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
 const COUNT = 60;
 const COMMIT_MS = 100;
 
-/** A database whose commits take a while, or wait, or are refused, or whose answers are lost. */
+/** A database whose commits take long, or wait, or are refused, or whose answers are lost. */
 class SlowKeys extends MemoryKeys {
   commits = 0;
   blocked: PromiseWithResolvers<void> | null = null;
   isAway = false;
   isUnheard = false;
-  /** Reads of all that was decrypted and not recorded wait for this. */
+  /** Reads of decrypted, unrecorded messages wait for this. */
   plainsBlocked: PromiseWithResolvers<void> | null = null;
 
   override async read(kind: string, ids?: readonly string[]): Promise<Map<string, unknown>> {
@@ -49,7 +49,7 @@ describe('a group of messages that arrives together', () => {
   let session: Recorded;
   let keys: SlowKeys;
   let kept: Kept;
-  /** Calls of the owner, each with what it was given. */
+  /** Calls of the owner, each with its arguments. */
   const calls: { inbound: readonly InboundMessage[]; receipts: readonly NetworkReceipt[] }[] = [];
 
   before(async () => {
@@ -107,7 +107,7 @@ describe('a group of messages that arrives together', () => {
   it('is not acknowledged before it is stored', async () => {
     keys.blocked = Promise.withResolvers<void>();
     const ids = write(COUNT);
-    // So much later all of it is decrypted and waits for the database.
+    // By then all of it is decrypted and waits for the database.
     await delay(300);
     assert.deepEqual(
       me.device.pending.filter(({ tag }) => tag === 'message').map(({ attrs }) => attrs.id),
@@ -171,7 +171,7 @@ describe('a group of messages that arrives together', () => {
     await connected(session);
     await arrived(ids);
     await isQuiet();
-    // What was recorded in the last minutes is handed over again, too.
+    // Messages that were recorded in the last minutes are handed over again, too.
     assert.deepEqual(
       recorded().filter((id) => ids.includes(id)),
       ids,
@@ -198,7 +198,7 @@ describe('a group of messages that arrives together', () => {
     session = await open();
     await connected(session);
     ids.push(friend.text(group, 'four'), friend.text(me, 'five'));
-    // So much later the network has repeated all of it.
+    // By then the network has repeated all of it.
     await delay(300);
     assert.deepEqual(
       me.device.pending.filter(({ tag }) => tag === 'message').map(({ attrs }) => attrs.id),

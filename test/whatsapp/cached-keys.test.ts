@@ -4,7 +4,7 @@ import type { SessionKey } from '@posthorn/core/network/driver.ts';
 import { createCachedKeys } from '@posthorn/network/whatsapp/cached-keys.ts';
 import { MemoryKeys } from '../support/whatsapp/driver-harness.ts';
 
-/** A database that counts what is read, and that refuses writes or lets reads wait when it is told to. */
+/** A database that counts its reads, and on demand refuses writes or delays reads. */
 class CountedKeys extends MemoryKeys {
   reads: string[] = [];
   isAway = false;

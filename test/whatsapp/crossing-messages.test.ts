@@ -21,7 +21,7 @@ const LIVES = 4;
 const OTHERS = 3;
 const WAIT_MS = 60_000;
 
-/** Keys of a database that takes its time, so that what goes and what comes overlap. */
+/** The keys of a slow database, so that sent and received messages overlap. */
 class SlowKeys extends MemoryKeys {
   override async read(kind: string, ids?: readonly string[]): Promise<Map<string, unknown>> {
     await delay(2);
@@ -35,8 +35,8 @@ class SlowKeys extends MemoryKeys {
 }
 
 /**
- * What goes is encrypted under the number of a contact and what comes is decrypted under its anonymous id, and both
- * move one ratchet. Each has to see what the other has left.
+ * Sent messages are encrypted under the number of a contact and received ones are decrypted under its anonymous id, and
+ * both move one ratchet. Each has to see the state that the other has left.
  */
 describe('messages that cross each other on the way', () => {
   let network: WhatsAppNetwork;
@@ -61,7 +61,7 @@ describe('messages that cross each other on the way', () => {
     assert.deepEqual(network.problems, []);
   });
 
-  /** All of it came, and everything could be opened when it came. */
+  /** Asserts that all messages came, and that each could be decrypted when it came. */
   async function allIsRead(sent: readonly string[], received: readonly string[]): Promise<void> {
     for (const id of sent) await friend.message(id, WAIT_MS);
     await until(
@@ -107,7 +107,7 @@ describe('messages that cross each other on the way', () => {
     friend.goOffline();
     recorded = await openRecorded(driver, kept);
     await connected(recorded);
-    // The first message after a login begins a new session, of which the friend knows nothing yet.
+    // The first message after a login begins a new session, which the friend does not know yet.
     const sent = [await sendText(recorded, friend.jid, 'in the new session')];
     const received = [friend.text(own, 'in the old session')];
     await until(

@@ -56,7 +56,7 @@ describe('in a chat whose messages disappear', () => {
     await until(() => recorded.inbound.some(({ networkId }) => networkId === id), 'the message', WAIT_MS);
   }
 
-  /** The timer of what is sent next. */
+  /** The timer of the next sent message. */
   async function sent(
     to: string,
     type = 'text',
@@ -127,7 +127,7 @@ describe('in a chat whose messages disappear', () => {
     setTimer(group, friend.phone, DAY);
     await heard(friend.text(own, 'marker'));
     assert.equal(await sent(group.jid), DAY);
-    // It counts more than what a member's app writes.
+    // It counts more than the timer in a member's message.
     await heard(friend.text(group.jid, 'to stay'));
     assert.equal(await sent(group.jid), DAY);
     setTimer(group, friend.phone, 0);

@@ -11,7 +11,7 @@ const edit = (id: string, words: string): WireMessage => ({
 });
 const revoke = (id: string): WireMessage => ({ protocolMessage: { type: 'REVOKE', key: { id } } });
 
-/** The network sees no words and no names of messages: nobody but who receives a change can judge it. */
+/** The network sees neither texts nor the keys of messages: only the receiver of a change can judge it. */
 describe('a message of a group', () => {
   let account: BesiegedAccount;
   let admin: PhoneHandle;
@@ -32,7 +32,7 @@ describe('a message of a group', () => {
       `the message is ${kind}`,
     );
 
-  /** What was told of a message, once what came behind is there. */
+  /** The texts and changes that were reported for a message, once the next message has arrived. */
   async function toldOf(id: string) {
     await account.arrives(admin.text(group, 'Behind it'));
     const { inbound, changes } = account.recorded;
@@ -95,7 +95,7 @@ describe('a message of a group', () => {
 
   it('is not changed by another message under its id', async () => {
     const id = victim.text(group, 'My words');
-    // Strangers see an id when it has arrived.
+    // Strangers see the id of a message once it has arrived.
     await account.arrives(id);
     attacker.text(group, 'Foul words', { id });
     attacker.send(group, edit(id, 'Fouler words'));
@@ -112,7 +112,7 @@ describe('a message of a group', () => {
     await account.arrives(victim.text(account.own, 'Behind it'));
     victim.comeOnline();
     assert.equal((await victim.message(id)).wire.conversation, 'Our words');
-    // What others wrote is not sent in the name of the account.
+    // Messages of others are not sent in the name of the account.
     const theirs = victim.text(account.own, 'Their words');
     await account.arrives(theirs);
     const asks = victim.messages.length;

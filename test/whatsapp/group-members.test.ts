@@ -36,7 +36,7 @@ describe('a group that is sent to', () => {
     assert.deepEqual(network.problems, []);
   });
 
-  /** The questions about groups that the network answered meanwhile. */
+  /** The number of questions about groups that the network answered meanwhile. */
   async function questionsOf(work: () => Promise<unknown>): Promise<number> {
     const many = 1_000;
     network.faults.groupQuestions = many;
@@ -44,7 +44,7 @@ describe('a group that is sent to', () => {
     return many - network.faults.groupQuestions;
   }
 
-  /** The devices are told in the order of what happens: once they have the marker, they know of what was before. */
+  /** The devices are notified in order: once they have the marker, they know of everything before it. */
   async function heardSoFar(): Promise<void> {
     const marker = friend.text(own, 'marker');
     await until(() => recorded.inbound.some(({ networkId }) => networkId === marker), 'the marker', WAIT_MS);

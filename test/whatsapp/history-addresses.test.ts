@@ -8,9 +8,9 @@ import { createFetchRoute, FETCHED_MAX_BYTES } from '@posthorn/network/whatsapp/
 import { selfSigned } from '../support/whatsapp/tls-certificate.ts';
 
 /**
- * A history names the rest of an address, to which the library adds the media server in front: with a rest such as
- * `.example.com/` that is another name, and whoever owns it may have it lead anywhere. The phone that names it may be
- * anybody's program.
+ * A history names the rest of an address, which the library appends to the media server: with a rest such as
+ * `.example.com/` the result is another host name, whose owner may point it anywhere. Any program may pose as the phone
+ * that names it.
  */
 it('the library fetches only from the media servers of the network, and from no other address', async (t) => {
   let connections = 0;
@@ -27,7 +27,7 @@ it('the library fetches only from the media servers of the network, and from no 
     `https://127.0.0.1:${port}/history.enc`,
     `http://127.0.0.1:${port}/history.enc`,
     `https://localhost:${port}/history.enc`,
-    // Where servers redirect to is asked in the same way.
+    // Redirects of servers are checked in the same way.
     'http://mmg.whatsapp.net/history.enc',
     'https://mmg.whatsapp.net.example.com/history.enc',
     'https://notwhatsapp.net/history.enc',

@@ -36,7 +36,7 @@ interface Account {
   errors: string[];
 }
 
-/** Errors that nobody hears fail the test by themselves, as they would end a worker's process. */
+/** Uncaught errors fail the test by themselves, as they would end a worker's process. */
 describe('hostile frames hurt only the session that gets them:', () => {
   let network: WhatsAppNetwork;
   let driver: NetworkDriver;

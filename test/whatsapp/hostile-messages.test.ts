@@ -11,13 +11,13 @@ import { node, raw, type WireMessage } from '../support/whatsapp/nodes.ts';
 import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
 import { seconds } from '../support/whatsapp/world.ts';
 
-/** Names that no index takes. */
+/** Names that do not fit into an index. */
 const LONG = randomBytes(4_000).toString('hex');
 const WITH_NUL = 'A\u0000B';
 
 /**
- * Whatever a stranger sends costs itself alone: what comes behind it arrives, in this session and in the next one. An
- * error that nobody catches would end the process with all its sessions; here it fails the test.
+ * A stranger's messages cannot hurt others: the messages behind them arrive, in this session and in the next one. An
+ * uncaught error would end the process with all its sessions; here it fails the test.
  */
 describe('the messages behind hostile ones arrive:', () => {
   let account: BesiegedAccount;
@@ -48,7 +48,7 @@ describe('the messages behind hostile ones arrive:', () => {
       pollCreationMessage: { name: 'Well?', options, selectableOptionsCount: 1 },
       messageContextInfo: { messageSecret },
     });
-    // A field of 127 bytes, of which there are none.
+    // A field of 127 bytes, none of which follow.
     send(vote(pollId, messageSecret, Buffer.of(0x0a, 0x7f)));
     await nextArrives();
   });
@@ -107,7 +107,7 @@ describe('the messages behind hostile ones arrive:', () => {
   it('behind messages nested in each other, deeper and deeper until they cannot be read', async () => {
     for (let depth = 250; depth <= 8_000; depth += 250) send(raw(nested(depth)));
     await nextArrives();
-    // The next session begins with what this one has not recorded.
+    // The next session begins with the messages that this one has not recorded.
     await account.recorded.session.close();
     await account.open();
     await nextArrives();
@@ -163,7 +163,7 @@ describe('the messages behind hostile ones arrive:', () => {
     await nextArrives();
     await until(() => account.own.device.pending.every(({ attrs }) => attrs.id !== id), 'it is confirmed');
     assert.equal((await held()).length, 1);
-    // It is given up, and then kept for as long as what was recorded.
+    // It is given up, and then kept for as long as recorded messages.
     for (let time = 0; time < 2; time += 1) {
       account.pass(6 * 60_000);
       await nextArrives();
@@ -201,13 +201,13 @@ describe('the messages behind hostile ones arrive:', () => {
   });
 });
 
-/** The plain texts of what was decrypted, as it is kept. */
+/** The stored plain texts of a decrypted message. */
 function textsOf(row: unknown): string[] {
   const { bytes } = row as { bytes: { $bytes: string } };
   return [Buffer.from(bytes.$bytes, 'base64').toString('latin1')];
 }
 
-/** So many conversations of a history, all of them empty. */
+/** A history with this many empty conversations. */
 function emptyParts(count: number): Buffer {
   return Buffer.alloc(2 * count, Buffer.of((2 << 3) | 2, 0));
 }

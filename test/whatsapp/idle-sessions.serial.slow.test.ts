@@ -42,7 +42,10 @@ describe(`${SESSIONS} sessions in one process`, () => {
   let driver: NetworkDriver;
   const sessions: Recorded[] = [];
   const kept: Kept[] = [];
-  /** With the library and a few closed sessions: what is more is what sessions take, pairing's leavings included. */
+  /**
+   * With the library and a few closed sessions: growth above this belongs to the sessions, with the leftovers of their
+   * pairings.
+   */
   let empty = { rss: 0, heap: 0 };
 
   before(async () => {
@@ -60,7 +63,7 @@ describe(`${SESSIONS} sessions in one process`, () => {
     await rm(folder, { recursive: true, force: true, maxRetries: 10 });
   });
 
-  /** The next message of the network that has this field. */
+  /** The next message from the network process that has this field. */
   async function told<T extends FromNetwork>(field: string): Promise<T> {
     for (;;) {
       const [message] = (await once(network, 'message')) as [FromNetwork];
@@ -87,7 +90,7 @@ describe(`${SESSIONS} sessions in one process`, () => {
 
   it('are paired, and log in again', { timeout: 30 * 60_000 }, async (t) => {
     const since = performance.now();
-    // The first ones load what all of them need.
+    // The first ones load the code that all of them need.
     let next = PAIRINGS_AT_ONCE;
     await Promise.all(Array.from({ length: next }, (_, at) => pair(at + 1)));
     empty = memory();
@@ -105,7 +108,7 @@ describe(`${SESSIONS} sessions in one process`, () => {
     timeout: 10 * 60_000,
   }, async (t) => {
     for (const own of kept) {
-      // What the test itself would keep of receipts is not the sessions' memory.
+      // Receipts that the test itself would keep are not the sessions' memory.
       const recorded = await openRecorded(driver, own, { sink: { receipts: async () => undefined } });
       sessions.push(recorded);
       if (sessions.length % PAIRINGS_AT_ONCE === 0) await connected(recorded);
@@ -166,7 +169,7 @@ describe(`${SESSIONS} sessions in one process`, () => {
   });
 });
 
-/** The memory that is in use after a garbage collection. */
+/** The memory in use after a garbage collection. */
 function memory(): { rss: number; heap: number } {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;

@@ -13,13 +13,13 @@ import { ensureWhatsAppLibrary } from '../support/whatsapp/library-install.ts';
 import type { FromNetwork, NetworkReport, ToNetwork } from '../support/whatsapp/network-main.ts';
 
 const IS_FULL = process.env.POSTHORN_FULL === '1';
-/** Of a process each, which holds all sessions: so many sessions are killed in all as the product of the two. */
+/** Each kill ends one process with all its sessions: the number of killed sessions is the product of the two. */
 const KILLS = IS_FULL ? 125 : 4;
 const SESSIONS = 8;
-/** Writes of keys that a process sees at most before it is killed: while it logs in, and while messages come and go. */
+/** The most writes of keys before a process is killed: while it logs in, and while messages come and go. */
 const LOGIN_WRITES = SESSIONS * 8;
 const WRITES_MAX = SESSIONS * 48;
-/** The friend writes to all after each so many writes of keys, so that messages come while others go. */
+/** The friend writes to all after each so many writes of keys, so that messages come while others are sent. */
 const WRITES_A_ROUND = SESSIONS * 8;
 const FRIEND = '999100000000@s.whatsapp.net';
 const WAIT_MS = 240_000;
@@ -79,7 +79,9 @@ describe(`processes that hold ${SESSIONS} sessions of WhatsApp, killed ${KILLS} 
     return answer;
   }
 
-  /** Begins the sessions of a process. Resolves when each has sent something; `onWrite` hears of each write of keys. */
+  /**
+   * Begins the sessions of a process. Resolves when each has sent something; `onWrite` is called at each write of keys.
+   */
   async function begin(
     child: ChildProcess,
     how: ToKillable['begin'],
@@ -103,7 +105,10 @@ describe(`processes that hold ${SESSIONS} sessions of WhatsApp, killed ${KILLS} 
     assert.ok(child.signalCode !== null || sent.size === SESSIONS, `${sent.size} of ${SESSIONS} have sent`);
   }
 
-  /** One life: everything goes on until the write of keys at which it is killed. Answers where, for a failure. */
+  /**
+   * One life: everything runs until the write of keys at which the process is killed. Returns that place, to explain a
+   * failure.
+   */
   async function live(child: ChildProcess): Promise<string> {
     const killAt = randomInt(4) === 0 ? randomInt(1, LOGIN_WRITES) : randomInt(LOGIN_WRITES, WRITES_MAX);
     const gone = once(child, 'exit', { signal: AbortSignal.timeout(WAIT_MS) });
@@ -131,7 +136,7 @@ describe(`processes that hold ${SESSIONS} sessions of WhatsApp, killed ${KILLS} 
     let next = ready();
     for (let nth = 1; nth <= KILLS; nth += 1) {
       const child = await next;
-      // The one that follows loads while this one lives.
+      // The next process loads while this one lives.
       next = ready();
       const where = await live(child);
       assert.deepEqual((await report()).unreadable, [], where);
@@ -148,7 +153,7 @@ describe(`processes that hold ${SESSIONS} sessions of WhatsApp, killed ${KILLS} 
     const accepted = db.prepare('SELECT id FROM accepted').all();
     const odd = accepted.filter(({ id }) => last.read[String(id)] !== 1);
     assert.deepEqual(odd, [], 'all that was accepted is decrypted once');
-    // Each session has sent after it was paired, and after all that was done to it.
+    // Each session has sent after it was paired, and after all the kills.
     assert.ok(accepted.length >= 2 * SESSIONS && Object.keys(last.written).length > 0);
     t.diagnostic(
       `${KILLS} kills of ${SESSIONS} sessions: ${Object.keys(last.written).length} received, ` +

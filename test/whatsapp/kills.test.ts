@@ -22,13 +22,13 @@ import { startWhatsAppNetwork, type WhatsAppNetwork } from '../support/whatsapp/
 import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
 
 const KILLS = process.env.POSTHORN_FULL === '1' ? 1_000 : 25;
-/** Commits of keys that a life sees at most before it ends; a round of messages makes about as many. */
+/** The most commits of keys before a life ends; a round of messages makes about as many. */
 const UPDATES = 30;
 /** Sends of a round, which are without an answer at the same time. */
 const WINDOW = 8;
 /** Messages of a round that arrive together. */
 const BURST = 3;
-/** A life that is killed by the clock has so long to send. */
+/** The time to send of a life that is killed by the clock. */
 const LIFE_MS = 250;
 const SEND_TIMEOUT_MS = 300;
 const NEVER = { update: Number.POSITIVE_INFINITY, stores: true, connected: true };
@@ -36,8 +36,8 @@ const STATUS = 'status@broadcast';
 const silentLog = { debug() {}, warn() {}, error() {} };
 
 /**
- * What a process that is killed leaves behind: all writes up to one, with or without that one. From then on nothing
- * that it does is stored, recorded or heard.
+ * The keys that a killed process leaves behind: all writes up to one, with or without that one. Later work of the
+ * process is not stored, recorded or heard.
  */
 class MortalKeys implements SessionKeys {
   readonly #kept: MemoryKeys;
@@ -84,7 +84,7 @@ class MortalKeys implements SessionKeys {
   }
 }
 
-/** What a dead process was waiting for fails. Not to answer would be truer; `killed-processes.test.ts` does that. */
+/** The waits of a dead process fail. No answer at all would be truer; `killed-processes.test.ts` does that. */
 async function never<T>(): Promise<T> {
   throw new Error('The process was killed');
 }
@@ -122,12 +122,12 @@ describe(`a session that is killed ${KILLS} times at random updates of its keys`
   });
   after(() => network?.close());
 
-  /** What was handed over as received, and what phones have sent. */
+  /** The messages that were handed over as received, and those that phones have sent. */
   const recorded = new Map<string, string>();
   const expected = new Map<string, string>();
-  /** What was accepted to be sent, in order, and who is to read it. */
+  /** The messages that were accepted to be sent, in order, and the phones that should get them. */
   const accepted: { message: OutboundMessage; readers: PhoneHandle[] }[] = [];
-  /** The part of it that has no outcome yet: a queue, which outlives all lives. */
+  /** The part of them without an outcome yet: a queue, which outlives all lives. */
   const queue: OutboundMessage[] = [];
 
   function accept(words: string): void {
@@ -147,7 +147,7 @@ describe(`a session that is killed ${KILLS} times at random updates of its keys`
     queue.push(message);
   }
 
-  /** As the queue of an instance does: all at once, in order; what has no outcome stays. */
+  /** As the queue of an instance does: all at once, in order; messages without an outcome stay. */
   async function sendQueued({ session }: Recorded, alive: MortalKeys): Promise<void> {
     const outcomes = queue.slice(0, WINDOW).map((message) => session.send(message));
     for (const outcome of outcomes) outcome.catch(() => undefined);
@@ -155,22 +155,25 @@ describe(`a session that is killed ${KILLS} times at random updates of its keys`
       const isTaken = await Promise.race([outcome.then(() => true), alive.died]).catch(() => false);
       if (!isTaken || alive.isDead) break;
       const { networkId } = queue.shift()!;
-      // Not every owner lives long enough to say so.
+      // Not every owner lives long enough to confirm it.
       if (randomInt(8) > 0) session.recorded([networkId]);
     }
     await Promise.race([Promise.allSettled(outcomes), alive.died]);
   }
 
-  /** One life: a round of messages both ways, in which it is killed. Answers where, for whoever reads a failure. */
+  /**
+   * One life: a round of messages both ways, in which it is killed. Returns the place of the kill, to explain a
+   * failure.
+   */
   async function live(nth: number): Promise<string> {
-    // One in four while it logs in, the others while messages come and go.
+    // One kill in four while it logs in, the others while messages come and go.
     const dieAt = {
       ...{ update: randomInt(1, UPDATES), stores: randomInt(2) === 1, connected: randomInt(4) > 0 },
       clock: randomInt(3) === 0,
       network: ([null, null, 'drop_before_ledger', 'drop_after_ledger', 'hold_ack'] as const)[randomInt(5)]!,
     };
     const alive = new MortalKeys(kept.keys, dieAt, () => {
-      // Nor can what was only about to connect.
+      // A session that was about to connect cannot connect either.
       network.faults.failLogin = { reason: 503, times: Number.POSITIVE_INFINITY };
       network.control.dropAll();
     });
@@ -207,7 +210,7 @@ describe(`a session that is killed ${KILLS} times at random updates of its keys`
     }
     network.faults.onMessage = null;
     alive.die();
-    // It hears nothing any more, and what it has in memory goes with it.
+    // It hears nothing any more, and its memory is lost with it.
     await life.session.close();
     return `life ${nth}, killed: ${JSON.stringify(dieAt)}`;
   }

@@ -72,7 +72,7 @@ describe('the library of the WhatsApp driver', () => {
     for (const depth of [1, NESTED_MAX - 1]) assert.ok(proto.Message!.decode(nested(depth)));
     for (const depth of [NESTED_MAX, 500, 5_500, 6_000, 8_000])
       assert.throws(() => proto.Message!.decode(nested(depth)), /^Error: messages are nested too deeply$/);
-    // What failed leaves nothing behind.
+    // A failure leaves nothing behind.
     assert.ok(proto.Message!.decode(nested(NESTED_MAX - 1)));
   });
 
@@ -82,7 +82,7 @@ describe('the library of the WhatsApp driver', () => {
     const seen = NESTABLE.filter((name) => types.delete(name));
     assert.equal(seen.length, NESTABLE.length);
     assert.ok(types.size > 400);
-    // A type that holds only types that are gone cannot hold itself.
+    // A type whose only inner types were removed cannot contain itself.
     for (let before = Number.NaN; before !== types.size; ) {
       before = types.size;
       for (const [name, held] of types) if (!held.some((each) => types.has(each))) types.delete(name);

@@ -21,7 +21,7 @@ it('a contact whose anonymous id the network does not name: asked less and less 
   };
   const outcome = () => sendText(recorded, friend.jid, 'Hello').catch((err: unknown) => err);
   const outcomes: unknown[] = [];
-  // As the owner tries again: every 5 s.
+  // As the owner tries again, every 5 s.
   while (!(outcomes.at(-1) instanceof SendRefused) && outcomes.length < 120) {
     outcomes.push(await outcome());
     account.pass(5_000);

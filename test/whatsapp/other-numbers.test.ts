@@ -17,7 +17,7 @@ import { startNetworkAndDriver } from '../support/whatsapp/network-driver.ts';
 import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
 
 const WAIT_MS = 30_000;
-/** As everybody writes it; the account was made before numbers in Brazil got a ninth digit. */
+/** The number as everybody writes it; the account is from before numbers in Brazil got a ninth digit. */
 const WRITTEN = '5584988887777@s.whatsapp.net';
 const ACCOUNT = '558488887777';
 

@@ -26,7 +26,7 @@ describe('groups, statuses and presence on the simulated WhatsApp network', () =
 
   it('says who is there', async () => {
     const found = await client.socket.onWhatsApp(bob.number, '999599999999');
-    // The library leaves out whoever is not.
+    // The library leaves out numbers without an account.
     assert.deepEqual(found, [{ jid: bob.jid, exists: true }]);
   });
 

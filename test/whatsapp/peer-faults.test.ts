@@ -86,7 +86,7 @@ describe('a client on the simulated WhatsApp network sees that', () => {
   it('a message is refused', async () => {
     network.faults.onMessage = () => ({ error: 479 });
     await client.socket.sendMessage(bob.jid, { text: 'No' }, { messageId: '3EB0EE03' });
-    // The library gives an error the status 0, and so it does without one: the ledger tells which it was.
+    // The library gives status 0 both to an error and to a missing answer: the ledger tells which it was.
     await client.socket.sendPresenceUpdate('composing', bob.jid);
     await until(() => bob.phone.typing.length > 0, 'what was sent after it');
     assert.equal(

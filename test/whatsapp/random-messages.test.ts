@@ -17,9 +17,9 @@ import { randomMessage, schemaOf } from '../support/whatsapp/random-messages.ts'
 const SEED = Number(process.env.POSTHORN_SEED ?? Date.now() % 2 ** 32);
 const ROUNDS = sized(20, 60, 600);
 const MESSAGES = 20;
-/** Pictures that cannot be had, of somebody who does not answer when asked for them again. */
+/** Pictures that are gone, of a sender who does not answer the request to upload them again. */
 const GONE = 12;
-/** What a message brings behind so many may wait for the hostile ones, which are asked for five times. */
+/** Messages behind so many hostile ones may have to wait for them, because each is requested five times. */
 const ARRIVES_MS = 30_000;
 
 const library = createRequire(new URL('../../network/whatsapp/library/', import.meta.url));
@@ -39,7 +39,7 @@ test(`${ROUNDS * MESSAGES} messages of random fields from a stranger and from th
   const written: string[] = [];
   const named = (type: string, fields: Buffer) =>
     Buffer.concat([randomMessage(schema, random, { ids, jids }, type), fields]);
-  /** One chat with one message, at random but for their names; of a field that comes twice the last counts. */
+  /** One chat with one message, random except for their names; of a repeated field the last one counts. */
   const randomHistory = () => {
     const chat = jids[Math.floor(random() * jids.length)]!;
     const key: Field[] = [
@@ -108,7 +108,7 @@ function goneMedia(): WireMessage {
   };
 }
 
-/** What a phone sends to its own devices to tell them a history. */
+/** The message with which a phone sends a history to its own devices. */
 function historyOf(history: Buffer): WireMessage {
   const historySyncNotification = {
     ...{ syncType: 'RECENT', chunkOrder: 2, progress: 50 },

@@ -17,7 +17,7 @@ import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
 
 const WAIT_MS = 30_000;
 
-/** The driver keeps nothing in memory for it: what is asked for again is read from the store. */
+/** The driver keeps nothing in memory for it: it reads the requested message from the store. */
 describe('a phone that cannot decrypt a message asks for it again and reads it:', () => {
   let network: WhatsAppNetwork;
   let driver: NetworkDriver;
@@ -54,7 +54,7 @@ describe('a phone that cannot decrypt a message asks for it again and reads it:'
     const received = await friend.message(id, WAIT_MS);
     assert.deepEqual([received.wire.conversation, received.timesSeen], ['Second', 1]);
     assert.ok(friend.phone.failures.some((failure) => failure.id === id));
-    // Those that can read it get nothing more.
+    // Devices that could decrypt it get nothing more.
     await friend.message(await sendText(recorded, friend.jid, 'Then'), WAIT_MS);
     assert.equal(own.messages.find((message) => message.id === id)?.timesSeen, 1);
     assert.equal(network.ledger.find((entry) => entry.id === id)?.timesSeen, 2);

@@ -1,6 +1,6 @@
 /**
- * A message whose answer did not come is sent again with the same bytes. The phones of these tests do not look at
- * ids: `timesSeen` counts what they could decrypt.
+ * A message whose answer did not come is sent again with the same bytes. The phones of these tests ignore ids:
+ * `timesSeen` counts how often they could decrypt a message.
  */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -81,7 +81,7 @@ describe('a message that got no answer', () => {
     return { to: stranger.jid, reader: stranger };
   }
 
-  /** The next messages meet these faults, one each. */
+  /** The next messages get these faults, one each. */
   function meets(...faults: (MessageFault | null)[]): void {
     network.faults.onMessage = () => faults.shift() ?? null;
   }

@@ -5,7 +5,7 @@ import type { SessionKey } from '@posthorn/core/network/driver.ts';
 import { createSharedKeys } from '@posthorn/network/whatsapp/shared-keys.ts';
 import { MemoryKeys } from '../support/whatsapp/driver-harness.ts';
 
-/** A database that stores when it is told to. */
+/** A database that stores only when the test says so. */
 class SlowKeys extends MemoryKeys {
   readonly commits: string[][] = [];
   readonly #waiting: PromiseWithResolvers<void>[] = [];
@@ -20,7 +20,7 @@ class SlowKeys extends MemoryKeys {
     await super.write(changes);
   }
 
-  /** Lets the write go on that is under way. */
+  /** Lets the write under way continue. */
   async store(): Promise<void> {
     this.#waiting.shift()!.resolve();
     await delay(1);

@@ -15,7 +15,7 @@ import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
 
 const silentLog = { debug() {}, warn() {}, error() {} };
 
-/** Keys of a database that is away for a while. */
+/** The keys of a database that is away for a while. */
 class KeysThatGoAway extends MemoryKeys {
   away: 'no' | 'reads' | 'all' = 'no';
 
@@ -31,8 +31,8 @@ class KeysThatGoAway extends MemoryKeys {
 }
 
 /**
- * The library tells the network to forget a message that it could not open (`ack` with error 500), whyever that was. So
- * a session whose keys cannot be read, too, must not write another frame.
+ * The library tells the network to forget a message that it could not decrypt (`ack` with error 500), whatever the
+ * reason. So a session whose keys cannot be read must not write another frame either.
  */
 describe('while the keys of a session', () => {
   let network: WhatsAppNetwork;
@@ -63,7 +63,7 @@ describe('while the keys of a session', () => {
       await until(() => first.inbound.some(({ networkId }) => networkId === before), 'the first text');
       await until(() => me.device.pending.length === 0, 'it is confirmed');
 
-      // The keys of whoever wrote last are in memory: those of somebody new have to be read.
+      // The keys of the last sender are in memory: those of a new sender have to be read.
       const stranger = network.phone(`99980100000${numbers}`);
       keys.away = away;
       const id = stranger.text(me, 'During');

@@ -38,7 +38,7 @@ test(`two workers with ${SESSIONS} sessions of WhatsApp, one killed: the other h
   );
   for (const device of devices) assert.ok(device.logins <= 2, `${device.number}: ${device.logins} logins`);
 
-  // They work: each sends, and the friend can read all of it, once.
+  // The sessions work: each sends, and the friend can read all of it, once.
   const sent = await Promise.all(
     paired.map(async ({ id, phone }) => {
       const { status, body } = await call('POST', `/${id}/messages/text`, {

@@ -33,7 +33,7 @@ test('a refused message limits the account when the network says so, until it sa
   await refuse();
   await until(() => timeLock.timesAsked === 1, 'the question', WAIT_MS);
   timeLock.isActive = true;
-  // It was asked a moment ago.
+  // The network was asked a moment ago.
   await refuse();
   await delay(100);
   assert.equal(timeLock.timesAsked, 1);
@@ -77,7 +77,7 @@ test('the network is asked again when a limit should be over, and not before a m
   assert.equal(asked, 1);
   t.mock.timers.tick(1);
   assert.equal(asked, 2);
-  // Longer than a timer lasts.
+  // Longer than the longest timer.
   lockFor(60 * 24 * 3_600_000);
   t.mock.timers.tick(60_000);
   assert.equal(asked, 2);

@@ -19,8 +19,8 @@ import type { PhoneMessage } from '../support/whatsapp/phone.ts';
 import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
 
 /**
- * What a phone opens of each kind of message, field by field: the shapes that the official apps send. Nothing may be
- * there that is not named here.
+ * The content that a phone decrypts of each kind of message, field by field: the shapes that the official apps send.
+ * There may be no other field than those named here.
  */
 
 const FILE = randomBytes(3_000);
@@ -37,7 +37,7 @@ interface Case {
   name: string;
   message: (friend: PhoneHandle) => OutboundMessage;
   expected: WireMessage | ((friend: PhoneHandle, message: OutboundMessage) => WireMessage);
-  /** What the stanza calls it, and the attributes that it has besides. */
+  /** The type in the stanza, and its other attributes. */
   stanza: Record<string, string>;
 }
 
@@ -606,7 +606,7 @@ const MEDIA: Readonly<Record<string, MediaKind>> = {
   stickerMessage: 'sticker',
 };
 
-/** A message with what is another each time replaced by what it was checked to be. */
+/** A message in which the values that differ each time are checked and replaced. */
 function shapeOf(network: WhatsAppNetwork, wire: WireMessage): WireMessage {
   const entries = Object.entries(wire).map(([name, value]): [string, unknown] => {
     const kind = MEDIA[name];

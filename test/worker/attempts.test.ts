@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => parts.close());
 
-/** A task of an instance, and what it takes to send it on a network that would show a repeat twice. */
+/** A task of an instance, with the parts to send it on a network that would show a repeat twice. */
 async function seedTask(db: Db) {
   const { companyId } = await seedCompany(parts.db);
   const instanceId = await seedInstance(parts.db, companyId, { state: 'CONNECTED' });
@@ -56,7 +56,7 @@ async function seedTask(db: Db) {
   return {
     sent,
     noted,
-    /** The shard goes to another worker and comes back. */
+    /** Moves the shard to another worker and back. */
     async changeOwners() {
       lease.epoch += 2;
       await parts.db.query('UPDATE shards SET epoch = $2 WHERE shard = $1', [shard, lease.epoch]);

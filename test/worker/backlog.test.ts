@@ -11,7 +11,7 @@ import { createParts, type Parts } from '@posthorn/test/support/parts.ts';
 import { seedCompany, seedInstance } from '@posthorn/test/support/seed.ts';
 import { showBacklog } from '@posthorn/worker/show-backlog.ts';
 
-/** Accepted `ageS` ago and not finished. */
+/** Sends that were accepted `ageS` ago and are not finished. */
 async function seedUnsent(parts: Parts, instanceId: string, count: number, ageS: number): Promise<void> {
   await parts.db.query(
     `INSERT INTO outbox (task_id, company_id, instance_id, shard, operation, created_at)
@@ -98,7 +98,7 @@ describe('the backlog that /metrics of a worker tells', () => {
        FROM instances, generate_series(1, 100) WHERE name LIKE 'many %'`,
     );
     await parts.db.query('ANALYZE outbox, instances');
-    // The pool that workers have.
+    // A pool like that of a worker.
     const db = createDb({ url: parts.url, poolSize: 3, log: parts.log, name: 'worker', plans: 'indexed' });
     const sinceMs = performance.now();
     const { deepest, unsent } = await measureBacklog(db, new Date());

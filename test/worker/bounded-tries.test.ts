@@ -12,7 +12,7 @@ import fc from 'fast-check';
 
 const log = createLog({ level: 'silent', role: 'test' });
 
-/** What the database counts, which one owner leaves to the next. */
+/** The counts in the database, which one owner leaves to the next. */
 function createCounts(): WorkTries & { counts: Map<string, number> } {
   const counts = new Map<string, number>();
   return {
@@ -28,7 +28,7 @@ function createCounts(): WorkTries & { counts: Map<string, number> } {
   };
 }
 
-/** Items that end as `record` says, through the tries of one owner. */
+/** Passes items to `record` through the tries of one owner. */
 function ownerOf(tries: WorkTries, record: (item: string, care: Care) => void) {
   const bounded = createBoundedTries({ tries, log }, { companyId: 1, instanceId: 'x', afterCrash: true });
   const pipeline = {
@@ -89,7 +89,7 @@ test('an item that comes twice at once is tried again when the first try failed'
   assert.equal(tries.counts.size, 0);
 });
 
-/** Counts whose statements are cut: nothing is done, or it is done and nobody is told. */
+/** Counts whose statements are cut: either nothing is done, or it is done and the answer is lost. */
 function cutting(tries: WorkTries, isCut: () => boolean): WorkTries {
   const cut = async <T>(statement: () => Promise<T>): Promise<T> => {
     if (isCut()) throw new Error('Connection terminated unexpectedly');

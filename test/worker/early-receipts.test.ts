@@ -36,7 +36,10 @@ test('receipts of messages that never come push out the oldest', () => {
   assert.equal(early.of('M10000').length, 1);
 });
 
-/** Somebody else's message has its id, or it is deleted by now: the record finds no such message, however often it looks. */
+/**
+ * Somebody else's message has its id, or it was deleted meanwhile: the record finds no such message, however often it
+ * looks.
+ */
 test('one of a message that was recorded and is not there is looked for twice, and no more', async () => {
   let looks = 0;
   const deps = {

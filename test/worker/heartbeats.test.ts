@@ -17,7 +17,7 @@ test('a heartbeat proves life for five seconds from when it was sent, by whichev
     [at(11), true],
     [at(14.999), true],
     [at(15), false],
-    // The machine slept: the monotonic clock stood still.
+    // The machine slept: the monotonic clock did not move.
     [{ monotonicMs: at(11).monotonicMs, wallMs: at(60).wallMs }, false],
     // Somebody set the wall clock back.
     [{ monotonicMs: at(60).monotonicMs, wallMs: at(5).wallMs }, false],

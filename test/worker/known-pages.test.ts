@@ -70,7 +70,7 @@ test('a page that begins behind what is handled is not believed', async (t) => {
 
 test('a page that was made too long ago is not used: the table is read', async (t) => {
   const { queue, page, sent, reads, isIdleAt } = await startQueue(t);
-  // Its company was suspended since, or another worker has sent it: the table has nothing.
+  // Its company was suspended since, or another worker has sent it: the table is empty.
   queue.wakeWith(page(0, [taskOf(1)], performance.now() - 1_000));
   await waitFor(() => reads() > 0, SOON_MS);
   await isIdleAt(0);

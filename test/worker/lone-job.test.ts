@@ -17,7 +17,7 @@ before(async () => {
 after(() => parts.close());
 beforeEach(() => parts.db.query('DELETE FROM lone_jobs'));
 
-/** A round that only counts itself. */
+/** A round that only counts its runs. */
 function counting() {
   const counted = { rounds: 0, round };
   async function round(): Promise<void> {
@@ -26,7 +26,7 @@ function counting() {
   return counted;
 }
 
-/** The job in a process of its own, which has its own connections. */
+/** The job as in another process, with its own connections. */
 function jobIn(db: Db, round: (signal: AbortSignal) => Promise<unknown>): LoneJob<unknown> {
   return createLoneJob({ ...parts, db }, { name: 'the test', lock: LOCK, everyMs: EVERY_MS, round });
 }

@@ -66,7 +66,7 @@ function received(instanceId: string, lease: Lease, networkId = randomUUID()): R
   return { lease, messages: [message] };
 }
 
-/** All that tells of an instance, to see that nothing was written. */
+/** All rows about an instance, to prove that nothing was written. */
 async function traces(): Promise<unknown> {
   const { rows } = await parts.db.query(
     `SELECT (SELECT json_agg(i.* ORDER BY i.id) FROM instances i) AS instances,
@@ -179,7 +179,7 @@ test('attempts that begin at once are noted each by itself: one whose task or le
   assert.deepEqual(await counts(), [0, 0, 0]);
 });
 
-/** Everything that a worker writes as the owner of an instance. A new recorder is a line here. */
+/** All writes of a worker as the owner of an instance. A new recorder needs a line here. */
 const RECORDS: Record<string, (instanceId: string, lease: Lease, tasks: SeededTasks) => Promise<unknown>> = {
   inbound: (instanceId, lease) => createInboundRecorder(parts).push(received(instanceId, lease)),
   progress: (_, lease, { text }) =>
@@ -259,7 +259,7 @@ test('messages that reach a session after its lease has passed are not acknowled
   const sinks: SessionSink[] = [];
   const epochs: number[] = [];
   const driver: NetworkDriver = {
-    // That of the instance: a worker opens an instance on its own network alone.
+    // The network of the instance, because a worker opens an instance only on its own network.
     name: 'sandbox',
     dedupes: true,
     window: 1,
@@ -297,7 +297,7 @@ test('messages that reach a session after its lease has passed are not acknowled
     at,
   });
   const { messageId } = await seedTask(instanceId, 'edit');
-  // There is nothing to send here.
+  // Without it the worker would send the task.
   await parts.db.query('DELETE FROM outbox');
   const networkId = networkIdOf(messageId);
   const told: Record<string, (sink: SessionSink) => Promise<void>> = {

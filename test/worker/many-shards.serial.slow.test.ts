@@ -22,7 +22,7 @@ interface Owner {
   owner: ShardOwner;
   membership: Membership;
   tried: number;
-  /** Acquisitions and releases by shard, in their order. */
+  /** The number of acquisitions and releases. */
   moves: number;
 }
 

@@ -13,7 +13,7 @@ import { waitFor } from '../support/process.ts';
 import { seedCompany } from '../support/seed.ts';
 import { emitEvents, seedWebhook } from '../webhooks/support.ts';
 
-/** Without its lock and without a heartbeat for so long a worker is declared dead. */
+/** A worker without its lock and without a heartbeat for this time is declared dead. */
 const GONE_AFTER_MS = 2_000;
 
 let parts: Parts;
@@ -26,7 +26,7 @@ function join(name: string): Membership {
   return startMembership({ databaseUrl: parts.url, log: parts.log, name, tag: newWorkerTag() });
 }
 
-/** A worker that holds its locks and a transaction, and sends no heartbeat any more. */
+/** A worker that holds its locks and a transaction, and no longer sends heartbeats. */
 async function frozenWorker(): Promise<{ id: number; ended: Promise<unknown> }> {
   const tag = newWorkerTag();
   const connect = async (name: string) => {
@@ -127,7 +127,7 @@ test('a cut connection is no death: the id and with it all claims stay, and the 
     );
     await waitFor(() => lost > lostBefore && cut.connection() !== null);
     const nextBeat = await beatAfter(await databaseMs());
-    // A machine that stands still makes a cut as long as a death, which the others cannot tell apart.
+    // On a stalled machine a cut lasts as long as a death, and other workers cannot tell them apart.
     if (nextBeat - lastBeat >= GONE_AFTER_MS) continue;
     assert.equal(fenced, fencedBefore, 'nobody was dead');
     assert.equal(lost, lostBefore + 1);
@@ -136,13 +136,13 @@ test('a cut connection is no death: the id and with it all claims stay, and the 
   }
 });
 
-/** By the clock of the database, by which workers are declared dead. */
+/** By the clock of the database, which decides when workers are declared dead. */
 async function databaseMs(): Promise<number> {
   const { rows } = await parts.db.query<{ now: Date }>('SELECT clock_timestamp() AS now');
   return rows[0]!.now.getTime();
 }
 
-/** When the worker that is cut sent a heartbeat that came after that time. */
+/** When the cut worker sent its first heartbeat after that time. */
 async function beatAfter(ms: number): Promise<number> {
   const read = async () => {
     const { rows } = await parts.db.query<{ beat_at: Date }>(
@@ -158,7 +158,7 @@ test('without a pulse nothing is said to the network, whatever it is asked', asy
   let alive = true;
   const said: string[] = [];
   const session = new Proxy({} as NetworkSession, {
-    // Not a promise, or it would be waited for.
+    // It must not look like a promise, or it would be awaited.
     get: (_, verb) => (verb === 'then' ? undefined : async () => void said.push(String(verb))),
   });
   const driver: NetworkDriver = {

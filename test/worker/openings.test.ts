@@ -28,7 +28,7 @@ test('whether another session may be opened now', () => {
   const table: [state: OpeningState, nowMs: number, expected: ReturnType<typeof decideOpening>][] = [
     [{ underWay: 0, credit: 4, atMs: 0 }, 0, opens({ underWay: 1, credit: 3, atMs: 0 })],
     [{ underWay: 3, credit: 1, atMs: 0 }, 0, opens({ underWay: 4, credit: 0, atMs: 0 })],
-    // As many as may be under way are: only an end helps, however much credit there is.
+    // The most openings are under way: only an end helps, however much credit there is.
     [{ underWay: 4, credit: 4, atMs: 0 }, 60_000, waits(null)],
     // The credit is spent: a tenth of a second earns one.
     [{ underWay: 1, credit: 0, atMs: 0 }, 0, waits(100)],
@@ -53,7 +53,7 @@ test('turns go by in order; one that is given up lets the next one in', () => {
   );
   assert.equal(turns[2]!.isWaiting(), true);
   assert.equal(turns[2]!.take(), false, 'it stands in the queue once');
-  // The third does not want its turn any more.
+  // The third no longer wants its turn.
   turns[2]!.end();
   const later = createOpeningGate({ atOnce: 2, perSecond: 1_000 });
   const [a, b, c] = Array.from({ length: 3 }, (_, n) => later.turn(() => called.push(n)));
@@ -71,7 +71,7 @@ test('turns go by in order; one that is given up lets the next one in', () => {
 describe('a worker that starts with 500 instances', () => {
   const INSTANCES = 500;
   const BOUNDS: OpeningLimits = { atOnce: 10, perSecond: 400 };
-  /** Counts the openings that the network has not said a word about. */
+  /** Counts the openings that the network has not answered yet. */
   function counting(driver: NetworkDriver) {
     const told = { underWay: 0, most: 0, begunAtMs: [] as number[] };
     const open: NetworkDriver['open'] = (request, sink) => {
@@ -85,7 +85,7 @@ describe('a worker that starts with 500 instances', () => {
       };
       const listening: SessionSink = {
         ...sink,
-        // Told before the sink, which may let the next one in at once.
+        // Counted before the sink is called, which may let the next one in at once.
         qr(qr, expiresAt) {
           hear();
           sink.qr(qr, expiresAt);
@@ -104,7 +104,7 @@ describe('a worker that starts with 500 instances', () => {
     return { told, driver: { ...driver, open } };
   }
 
-  /** A worker that loses its locks opens its sessions again, as it should: what it then opens counts for nothing. */
+  /** A worker that loses its locks opens its sessions again, as it should: such openings do not count. */
   async function startNetwork() {
     const lines: string[] = [];
     const log = createLog({ level: 'warn', role: 'test', to: { write: (line) => void lines.push(line) } });
@@ -145,7 +145,7 @@ describe('a worker that starts with 500 instances', () => {
     return accounts.filter((account: { live: number }) => account.live === 1).length;
   };
 
-  /** False when the worker lost its locks on the way. */
+  /** False when the worker lost its locks meanwhile. */
   async function opensAll(network: Network, round: string): Promise<boolean> {
     const { told, worker } = await startCounted(network);
     try {
@@ -164,7 +164,7 @@ describe('a worker that starts with 500 instances', () => {
       assert.equal(told.begunAtMs.length, INSTANCES, round);
       assert.ok(told.most <= BOUNDS.atOnce, `${round}: ${told.most} at once`);
       assert.ok(told.most > 1, `${round}: one after the other`);
-      // In no second more than the burst and what a second earns.
+      // In each second there are at most the burst and the openings that a second earns.
       for (const [nth, at] of told.begunAtMs.entries()) {
         const within = told.begunAtMs.slice(nth).filter((other) => other - at < 1_000).length;
         assert.ok(within <= BOUNDS.atOnce + BOUNDS.perSecond + 1, `${round}: ${within} in a second`);

@@ -40,7 +40,7 @@ test('a new owner waits as if a send had just been made, and each send begins a 
   assert.equal(went, 0);
   clock.advance(1);
   await first;
-  // Without a send in between there is nothing to keep a distance from.
+  // Without a send in between no distance has to be kept.
   await go();
   pacer.sent();
   const third = go();

@@ -206,7 +206,7 @@ test('a send whose outcome is unknown on a network that does not drop duplicates
   const instance = await connectedInstance();
   await control.post('/faults', { kind: 'silence', instance: instance.id, at: 'after_ledger', times: 1 });
   const phone = newPhone();
-  // Off line, so that no delivery receipt comes to prove that it was sent after all.
+  // Offline, so that no delivery receipt proves that it was sent after all.
   await control.post('/phones', { phone, online: false });
   const unknown = await send(instance.id, phone, 'perhaps');
   const events = await waitFor(async () => {

@@ -1,4 +1,4 @@
-/** Who writes all of it. */
+/** The phone that writes all of it. */
 export const FRIEND = '5511988880001';
 export const jid = (phone: string) => `${phone}@s.whatsapp.net`;
 const deep = (levels: number): unknown => (levels === 0 ? 1 : { a: deep(levels - 1) });
@@ -6,7 +6,7 @@ const MEGABYTE = 'x'.repeat(1_000_000);
 
 let ids = 0;
 const newId = () => `POISON${++ids}`;
-/** A message as the network tells it, with something wrong in it. */
+/** A message in the network's form, with a fault in it. */
 export const message = (more: object) => ({
   k: 'message',
   id: newId(),
@@ -44,7 +44,7 @@ const change = (more: object) => ({
   ...more,
 });
 
-/** What a hostile phone, or a network that is broken, might bring; and whether there is a message of it. */
+/** Events that a hostile phone or a broken network might send, and whether each causes a message. */
 export const POISON: Record<string, { event: () => object; told: boolean; reason?: string }> = {
   'NUL in a text': { event: () => message({ content: { text: 'a\u0000b' } }), told: true },
   'NUL in a name': { event: () => message({ name: 'A\u0000na' }), told: true },

@@ -33,11 +33,11 @@ const acknowledged = () =>
 
 describe('poison in what arrives', () => {
   test('costs itself alone: each of the table between two good messages, and the session lives', async () => {
-    // A request that only the process has to answer: a busy database of a busy machine tells nothing here.
+    // A request that needs only the process: a busy database on a busy machine would prove nothing here.
     const target = { url: `${pipeline.api.url}/v1/instances`, expect: 401 };
     const other = await pipeline.connect();
     const friend = pipeline.newPhone();
-    // All of it comes at once, so that good and bad stand in the same batches.
+    // All of it comes at once, so that good and bad messages are in the same batches.
     await pipeline.sandbox.post('/phones', { phone: FRIEND, name: 'Ana' });
     await pipeline.sandbox.post('/faults', { kind: 'offline', account: instance.phone });
     await pipeline.sandbox.post(`/phones/${FRIEND}/messages`, {
@@ -178,7 +178,7 @@ describe('poison in what is sent', () => {
     const { db } = pipeline.api.parts;
     const { logins } = await account();
     const phone = pipeline.newPhone();
-    // A target that no accept writes: the dispatch makes something of it that the network does not take.
+    // A target that no accept writes: the dispatcher makes something of it that the network refuses.
     await db.query(`
       CREATE FUNCTION curse_task() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
@@ -211,7 +211,7 @@ describe('poison in what is sent', () => {
     const { db } = pipeline.api.parts;
     const sent = await pipeline.send(instance, '/messages/text', { to: phone, text: 'first' });
     await pipeline.event(instance, 'message.sent', (data) => data.message_ids[0] === sent.message_id);
-    // What the dispatch reads of the message is no object: reading it throws.
+    // The dispatcher reads a message that is no object, which throws.
     await db.query(`
       CREATE FUNCTION empty_content() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN

@@ -23,7 +23,7 @@ import {
 const AT_REST: QueueProgress = onIdle(
   afterTask(afterAttempt(onRead(afterAttach(newProgress(0), 0)), 100), 7),
 );
-/** The same, told of more work at 1000. */
+/** The same after a wake for more work at 1000. */
 const WOKEN = afterWake(AT_REST, 9, 1_000);
 
 test('a queue reports its progress for each of its states', () => {

@@ -30,7 +30,7 @@ before(async () => {
 });
 after(() => parts.close());
 
-/** A broker that keeps what it is given; `comeBack` says that it was away. */
+/** A broker that keeps its messages; `comeBack` reports that it was away. */
 function keepingBroker(): { broker: Broker; published: WakeUp[]; comeBack(): void } {
   const published: WakeUp[] = [];
   const listeners: (() => void)[] = [];
@@ -88,7 +88,7 @@ test('a wake-up goes out once, and is marked as published when its row is still 
   await parts.db.query('DELETE FROM outbox WHERE task_id = ANY ($1::uuid[])', [finished]);
   await accept(instanceId, 2);
   await waitFor(async () => {
-    // Each look may publish again what it has forgotten.
+    // Each look of the relay would publish a wake-up again that it has forgotten.
     relay.wake();
     return (await outboxOf(instanceId)).every(({ marked }) => marked);
   });
@@ -106,7 +106,7 @@ test('messages that were published and not marked are published again when the b
   const count = () => published.filter((wakeUp) => wakeUp.instanceId === instanceId).length;
   await accept(instanceId, 1);
   await waitFor(() => count() > 0);
-  // Whether it is marked by now or not.
+  // Both before and after it is marked.
   for (const pauseMs of [0, 1_500]) {
     await delay(pauseMs);
     const before = count();

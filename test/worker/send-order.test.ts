@@ -48,7 +48,7 @@ test('a new session gets nothing before the sends of the one before it have fail
   queue.detach();
   queue.attach({ ...session });
   read.resolve();
-  // A task that went along would be there by now.
+  // A task that was sent along would be there by now.
   for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
   assert.deepEqual(sent, [1]);
   first.reject(notTaken());

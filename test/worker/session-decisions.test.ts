@@ -47,7 +47,7 @@ test('an instance moves step by step to the state that its row asks for', () => 
     [{}, none, { to: 'connected', closes: false, opens: true }],
     [{}, retrying, { to: 'connected', closes: false, opens: false }],
     [{}, open, { to: 'connected', closes: false, opens: false }],
-    // A person has asked since the last try.
+    // A user has asked since the last try.
     [{}, { ...open, ...older }, { to: 'connected', closes: true, opens: true }],
     [{}, { ...none, ...older }, { to: 'connected', closes: false, opens: true }],
     [{}, { ...retrying, ...older }, { to: 'connected', closes: false, opens: true }],
@@ -159,7 +159,7 @@ test('the end of a pairing is reported as long as something of it is left', () =
   assert.deepEqual(planForgetting({ state: 'DISCONNECTED', credentials }, byNetwork), told);
   assert.deepEqual(planForgetting({ state: 'PAIRING', credentials: null }, byNetwork), told);
   assert.equal(planForgetting({ state: 'DISCONNECTED', credentials: null }, byNetwork), null);
-  // A request made since the logout was asked for stays.
+  // A request of a user that came after the logout request stays.
   const { wanted: _, ...fields } = told.fields;
   assert.deepEqual(planForgetting({ state: 'CONNECTED', credentials }, { isAsked: true }), {
     ...told,

@@ -28,11 +28,11 @@ before(async () => {
 });
 after(() => parts.close());
 
-/** A worker on a network whose sessions are what `open` makes of their number, from 0. */
+/** A worker on a network whose sessions `open` makes by their number, from 0. */
 function start(open: (nth: number, sink: SessionSink) => Partial<NetworkSession>) {
   let opened = 0;
   const driver: NetworkDriver = {
-    // That of the instance: a worker opens an instance on its own network alone.
+    // The network of the instance, because a worker opens an instance only on its own network.
     name: 'sandbox',
     dedupes: true,
     window: 1,
@@ -73,7 +73,7 @@ test('a session that is cut before its connection was recorded gets no sends', a
   );
   const sentOver: number[] = [];
   const { starting, opened } = start((nth, sink) => {
-    // Both before the worker has had time to write the first one down; the later ones never get through.
+    // Both before the worker has had time to record the first one; later sessions never connect.
     if (nth === 0)
       setImmediate(() => {
         sink.connected();
@@ -92,7 +92,7 @@ test('a session that is cut before its connection was recorded gets no sends', a
   const worker = await starting;
   t.after(() => worker.stop());
   await waitFor(() => opened() >= 2);
-  // A queue that has a session would have tried by now.
+  // A queue with a session would have tried by now.
   await delay(1_500);
   assert.deepEqual(sentOver, []);
   const { rows } = await parts.db.query('SELECT 1 FROM instance_moves WHERE instance_id = $1', [instanceId]);
@@ -121,7 +121,7 @@ test('a QR of a session that is being closed is not shown', async () => {
   await parts.db.query(`UPDATE instances SET wanted = 'disconnected' WHERE id = $1`, [instanceId]);
   parts.bus.notify('instance', instanceId);
   await stateIs('DISCONNECTED');
-  // Ends when every step has been taken.
+  // This resolves when every step is done.
   await worker.stop();
   const { rows } = await parts.db.query<{ to_state: string }>(
     'SELECT to_state FROM instance_moves WHERE instance_id = $1 ORDER BY id',

@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => parts.close());
 
-/** Every hold of a shard by a worker, so that two at one moment can be seen. */
+/** Every hold of a shard by a worker, to detect two at the same moment. */
 interface Hold {
   worker: string;
   shard: number;
@@ -105,7 +105,7 @@ test('a worker that was drained owns nothing while there is another one, and eve
   await Promise.all([owns(a, 16), owns(b, 16)]);
   a.drain();
   await Promise.all([owns(a, 0), owns(b, 32)]);
-  // Told at the same time as the other one, by somebody who stops them all.
+  // Drained at the same time as the other one, as by an operator who stops all of them.
   b.drain();
   await delay(3_000);
   assert.deepEqual(sizes(a, b), [0, 32]);
@@ -117,7 +117,7 @@ test('a worker that was drained owns nothing while there is another one, and eve
   assertOneOwnerEach(holds);
 });
 
-/** Ends the connection that holds a worker's locks, as the database sees it. */
+/** Ends the connection with a worker's locks, at the database. */
 function cutLocksOf(name: string) {
   return parts.db.query(
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -129,7 +129,7 @@ function cutLocksOf(name: string) {
 test('a worker whose lock connection is cut again and again closes its shards before another one opens them', async () => {
   const holds: Hold[] = [];
   const tag = newWorkerTag();
-  // Closing takes as long as sends under way do.
+  // Closing takes as long as the sends under way do.
   const a = startOwner('a', holds, 700, tag);
   const others = createDb({ url: parts.url, log: parts.log, name: `${tag} worker`, poolSize: 1 });
   await others.query('SELECT 1');
@@ -152,7 +152,7 @@ test('a shard that a worker closed after a cut and does not take again goes to a
   const others = createDb({ url: parts.url, log: parts.log, name: `${tag} worker`, poolSize: 1 });
   await others.query('SELECT 1');
   await waitFor(() => sizes(a)[0] === 32);
-  // Both come at the same moment: a has half of the shards when it is back.
+  // Both happen at the same moment: `a` has half of the shards when it is back.
   const [b] = await Promise.all([startOwner('b', holds, 50), cutLocksOf('a')]);
   await waitFor(() => String(sizes(a, b)) === '16,16', 30_000);
   await Promise.all([a.stop(), b.stop()]);
@@ -160,7 +160,7 @@ test('a shard that a worker closed after a cut and does not take again goes to a
   assertOneOwnerEach(holds);
 });
 
-/** A worker without its lock that sent its last heartbeat now. */
+/** A worker without its lock that has just sent its last heartbeat. */
 async function leaveShardsBehind(name: string, tag: string): Promise<void> {
   await parts.db.query(
     `WITH entered AS (INSERT INTO workers (name, tag, backend_pid) VALUES ($1, $2, 0) RETURNING id)

@@ -12,7 +12,7 @@ import { seedCompany, seedInstance } from '../support/seed.ts';
 
 const cipher = createCipher('0123456789abcdef'.repeat(4));
 
-/** What the network reports once, or a user asks for once, and how the instance must end. */
+/** A report of the network or a request of a user, which comes once, and the expected end of the instance. */
 const STORIES: {
   name: string;
   from?: string;
@@ -138,7 +138,7 @@ async function lookAt({ db }: Parts, instanceId: string): Promise<{ state: strin
   return { state: rows[0]!.state, isPaired: rows[0]!.is_paired };
 }
 
-/** A sequence also counts in a transaction that is rolled back. */
+/** Uses a sequence, which also counts in a transaction that is rolled back. */
 async function countRefused({ db }: Parts, instanceId: string): Promise<number> {
   const { rows } = await db.query<{ refused: string }>(
     `SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS refused FROM "refused of ${instanceId}"`,

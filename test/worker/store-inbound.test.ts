@@ -20,7 +20,7 @@ function picture(networkId: string, chat = CHAT): SanitizedMessage {
 }
 
 describe('media of a received message', () => {
-  /** What a download ends with; null for media. */
+  /** The error of a download; null when it succeeds. */
   let failure: Error | null;
   let store: ReturnType<typeof createInboundStorer>;
   beforeEach(() => {

@@ -16,18 +16,18 @@ export const SOON_MS = 30_000;
 /** An instance queue on a table and a network in memory. */
 export interface TestQueue {
   queue: InstanceQueue;
-  /** What waits in the table: it leaves it when its end is recorded. */
+  /** The waiting tasks: a task leaves the table when its end is recorded. */
   table: Map<number, PendingTask>;
-  /** Seqs in the order in which the network got them. */
+  /** Seqs in the order in which the network received them. */
   sent: number[];
   /** How often the table was read. */
   reads(): number;
-  /** What the network does before it answers. */
+  /** Runs at the network before it answers a send. */
   onSend(handler: (seq: number) => Promise<void> | void): void;
-  /** The reads of the table from now on wait for this before they answer. */
+  /** From now on, reads of the table wait for this before they answer. */
   onRead(handler: () => Promise<void> | void): void;
   session: NetworkSession;
-  /** Accepts these: they are in the table from now on. */
+  /** Accepts these tasks into the table. */
   accept(...seqs: number[]): PendingTask[];
   page(afterSeq: number, tasks: PendingTask[], knownAtMs?: number): PendingPage;
   isIdleAt(seq: number): Promise<unknown>;
@@ -115,7 +115,7 @@ export async function startQueue(t: { after(done: () => unknown): void }): Promi
       for (const task of tasks) table.set(task.seq, task);
       return tasks;
     },
-    // By default it does not grow old, however slow the machine is.
+    // By default the page never gets too old, however slow the machine is.
     page: (afterSeq, tasks, knownAtMs = Number.POSITIVE_INFINITY) => ({ afterSeq, tasks, knownAtMs }),
   };
 }

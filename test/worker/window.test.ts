@@ -26,7 +26,7 @@ describe('sends of one instance that are with the network at the same time', () 
   const fault = (instance: TestInstance, order: object) =>
     sending.sandbox.post('/faults', { account: instance.phone, ...order });
 
-  /** Texts to one phone that is off line: no receipt proves what an answer has not said. */
+  /** Sends texts to one phone that is offline: no receipt proves a send before its answer. */
   async function sendTexts(instance: TestInstance, count: number): Promise<string[]> {
     const phone = sending.newPhone();
     await sending.sandbox.post('/phones', { phone, online: false });
@@ -49,7 +49,7 @@ describe('sends of one instance that are with the network at the same time', () 
     return rows;
   }
 
-  /** Each is with the network once, in the order of their accept, and so are the events that tell of it. */
+  /** Asserts that the network has each once, in accept order, and that their events are in the same order. */
   async function assertInOrder(instance: TestInstance, ids: readonly string[]): Promise<void> {
     await waitFor(async () => (await eventsOfSends(instance)).length >= ids.length, 60_000, {
       what: 'every send has its event',
@@ -69,7 +69,7 @@ describe('sends of one instance that are with the network at the same time', () 
     const { release } = held.hold(instance.id);
     const ids = await sendTexts(instance, WINDOW + 2);
     await waitFor(async () => (await ledgerOf(instance)).length >= WINDOW);
-    // What would be one too many has time to arrive.
+    // One send too many would arrive by then.
     await delay(300);
     assert.deepEqual(await eventsOfSends(instance), []);
     assert.equal((await ledgerOf(instance)).length, WINDOW);
