@@ -30,7 +30,7 @@ describe('GET /v1/audit', () => {
     return answer.body;
   };
 
-  test('200: what matters for security is in it, newest first, with who did it and the trace id', async () => {
+  test('200: it has the events that matter for security, newest first, with their author and trace id', async () => {
     const { api } = server;
     let jwt = owner.jwt;
     const call = (method: string, path: string, body?: unknown) => api(method, path, { jwt, body });
@@ -101,7 +101,7 @@ describe('GET /v1/audit', () => {
     assert.ok(!JSON.stringify(data).includes('svc_'), 'no secret is ever in it');
   });
 
-  test('200: failed logins are in it, one line in a quarter of an hour, and none for who is nobody', async () => {
+  test('200: it has failed logins, one line in a quarter of an hour, and none for unknown users', async () => {
     const person = await newOwner(server);
     const { api } = server;
     const fail = (email: string) => api('POST', '/v1/auth/login', { body: { email, password: 'no' } });

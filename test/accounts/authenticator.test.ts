@@ -105,7 +105,7 @@ describe('the authenticator', () => {
       tellFigure(`${what} is refused everywhere`, performance.now() - startedAt, { atMost: 500 });
     });
 
-  test('others keep what they have when somebody is forgotten', async () => {
+  test('other cache entries stay when one is invalidated', async () => {
     const [one, other] = [await seedCompany(parts.db), await seedCompany(parts.db)];
     for (const company of [one, other]) await authenticator.authenticate(keyOf(company));
     authenticator.forget(`company:${one.companyId}`);
@@ -191,7 +191,7 @@ describe('the authenticator', () => {
     assert.ok(microseconds < 5, `${microseconds} µs`);
   });
 
-  test('503 SERVICE_UNAVAILABLE when who it is can not be looked up', async () => {
+  test('503 SERVICE_UNAVAILABLE when the look-up of a key fails', async () => {
     const company = await seedCompany(parts.db);
     await parts.db.query('ALTER TABLE api_tokens RENAME TO api_tokens_away');
     const answer = await code(authenticator.authenticate(keyOf(company)));

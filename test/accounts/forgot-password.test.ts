@@ -32,7 +32,7 @@ describe('POST /v1/auth/forgot-password', () => {
     assert.deepEqual(shape(await forgot('not an address')), shape(known));
   });
 
-  test('202: a link goes to who exists, and only the hash of its token is stored', async () => {
+  test('202: an existing user gets a link, and only the hash of its token is stored', async () => {
     const owner = await newOwner(server);
     await forgot(owner.email.toUpperCase());
     const mail = await server.lastMail(owner.email);

@@ -91,7 +91,7 @@ describe('POST /v1/auth/login', () => {
     }
   });
 
-  test('200: the e-mail is matched whatever its case', async () => {
+  test('200: the e-mail matches in any case', async () => {
     const email = newEmail();
     await register(server, email);
     assert.equal((await login(` ${email.toUpperCase()}`)).status, 200);
@@ -120,7 +120,7 @@ describe('POST /v1/auth/login', () => {
     assert.deepEqual(shape(answers[2]!), shape(answers[0]!));
   });
 
-  test('403 ACCOUNT_DELETED: only to who knows the password, and without a session', async () => {
+  test('403 ACCOUNT_DELETED: only with the right password, and without a session', async () => {
     const owner = await newOwner(server);
     await server.db.query(`UPDATE companies SET status = 'deleted', deleted_at = now() WHERE id = $1`, [
       owner.companyId,

@@ -30,7 +30,7 @@ describe('POST /v1/auth/logout', () => {
     refused(await refresh(person.cookies), 401, 'REFRESH_FAILED');
   });
 
-  test('204: without the cookie the refresh token of the same session ends all the same', async () => {
+  test('204: the refresh token of the session ends, also without the cookie', async () => {
     const person = await newOwner(server);
     assert.equal((await server.api('POST', '/v1/auth/logout', { jwt: person.jwt })).status, 204);
     refused(await refresh(person.cookies), 401, 'REFRESH_FAILED');
@@ -42,7 +42,7 @@ describe('POST /v1/auth/logout', () => {
     assert.equal(answer.status, 204);
   });
 
-  test('204: other sessions of the user go on', async () => {
+  test('204: other sessions of the user stay valid', async () => {
     const person = await newOwner(server);
     const other = await logIn(server, person.email);
     await server.api('POST', '/v1/auth/logout', { jwt: person.jwt });

@@ -99,7 +99,7 @@ describe('mails to one mailbox', () => {
     assert.equal(made.status, 201, 'the address is free, and a user with a password needs no mail');
   });
 
-  test('registrations under many spellings of one mailbox: five mails, and the accounts all the same', async () => {
+  test('registrations under many spellings of one mailbox: five mails, but all of the accounts', async () => {
     const [local, domain] = newEmail().split('@') as [string, string];
     const spellings = Array.from({ length: 8 }, (_, i) => `${local}+${i}@${domain}`);
     for (const [i, email] of spellings.entries()) {
@@ -152,7 +152,7 @@ describe('mails to one mailbox', () => {
     assert.equal(refusals, 4);
   });
 
-  test('notices: an account that has another’s address can not bomb it with what it does', async () => {
+  test('notices: an account with another’s address cannot flood it by its actions', async () => {
     const squatter = await newOwner(server, { verified: false });
     for (let i = 0; i < 12; i++) await startChange(squatter, newEmail());
     const notices = (await server.mailsTo(squatter.email)).filter((mail) => /about to/.test(mail.subject));

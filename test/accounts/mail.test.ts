@@ -184,7 +184,7 @@ describe('mail without a mail server', () => {
     }
   });
 
-  test('becomes an .eml file, and a log line says where', async () => {
+  test('becomes an .eml file, and a log line names it', async () => {
     const directory = mkdtempSync(path.join(tmpdir(), 'posthorn-mail-'));
     const lines: { file?: string }[] = [];
     const mailer = createFileMailer({

@@ -164,7 +164,7 @@ describe('DELETE /v1/auth/me/account', () => {
     assert.equal(await statusOf(owner.companyId), 'active');
   });
 
-  test('401 UNAUTHORIZED: a refresh cookie that was rotated away no longer stands for anybody', async () => {
+  test('401 UNAUTHORIZED: a refresh cookie that was rotated away identifies nobody', async () => {
     const owner = await newOwner(server);
     await server.api('POST', '/v1/auth/refresh', { cookies: owner.cookies, csrf: owner.csrf });
     server.clock.advance(10_001);

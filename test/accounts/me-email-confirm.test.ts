@@ -82,7 +82,7 @@ describe('POST /v1/auth/me/email/confirm', () => {
     await logIn(server, person.email);
   });
 
-  test('404 EMAIL_CHANGE_NOT_FOUND where nothing is pending, whatever the code looks like', async () => {
+  test('404 EMAIL_CHANGE_NOT_FOUND when no change is pending, for any code', async () => {
     const person = await newOwner(server);
     for (const typed of ['000000', '', 'abc', '1234567', undefined, null, 123456, {}, ['000000']])
       refused(await confirm(person, typed), 404, 'EMAIL_CHANGE_NOT_FOUND');

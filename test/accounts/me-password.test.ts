@@ -105,7 +105,7 @@ describe('PATCH /v1/auth/me/password', () => {
     refused(broken, 400, 'MISSING_FIELD');
   });
 
-  test('401 INVALID_CURRENT_PASSWORD, also for who has none', async () => {
+  test('401 INVALID_CURRENT_PASSWORD, also for a user without a password', async () => {
     const person = await newOwner(server);
     const body = { current_password: 'wrong', new_password: NEW };
     refused(await change(person, body), 401, 'INVALID_CURRENT_PASSWORD');

@@ -51,7 +51,7 @@ describe('PATCH /v1/auth/me', () => {
     assert.equal((await update({ name: 'é'.repeat(255) })).status, 200);
   });
 
-  test('400 BAD_REQUEST: a company name of forbidden characters, and what is no JSON', async () => {
+  test('400 BAD_REQUEST: a company name of forbidden characters, and a body that is no JSON', async () => {
     refused(await update({ company_name: '<script>' }), 400, 'BAD_REQUEST');
     refused(await server.api('PATCH', '/v1/auth/me', { jwt: owner.jwt, rawBody: '{' }), 400, 'BAD_REQUEST');
   });

@@ -85,7 +85,7 @@ describe('GET /v1/auth/oauth/{provider}/callback', () => {
     assert.equal((await sessionOf(again)).user_id, owner.userId, 'two providers, one user');
   });
 
-  test('an e-mail that was registered and never verified: whoever proves it takes the account over', async () => {
+  test('an e-mail that was registered and never verified: a user who proves it takes the account over', async () => {
     const squatter = await newOwner(setup.server, { verified: false });
     assert.equal((await setup.server.api('GET', '/v1/instances', { jwt: squatter.jwt })).status, 200);
     const answer = await loginWithGoogle(setup, googlePerson({ email: squatter.email }));
@@ -133,7 +133,7 @@ describe('GET /v1/auth/oauth/{provider}/callback', () => {
     );
   });
 
-  test('OAUTH_UPSTREAM_FAILED: the person said no, the provider broke, or the code is invalid', async () => {
+  test('OAUTH_UPSTREAM_FAILED: the person refused, the provider failed, or the code is invalid', async () => {
     const { github } = setup;
     let begun = await begin(setup, 'github');
     failedWith(
@@ -270,7 +270,7 @@ describe('GET /v1/auth/oauth/{provider}/callback', () => {
     assert.equal(rowCount, 1);
   });
 
-  test('a provider that tells the e-mail only to who asks for it serves as well', async () => {
+  test('a provider that gives the e-mail only on request works as well', async () => {
     const other = await startOAuth({ claimsByUserinfo: true });
     try {
       const person = googlePerson();

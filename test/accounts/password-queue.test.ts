@@ -40,7 +40,7 @@ describe('the queue for passwords', () => {
     assert.ok([queue.next(), queue.next()].includes('honest'));
   });
 
-  it('takes room from whoever holds the most of it', () => {
+  it('takes room from the holder of the most room', () => {
     const { queue, lost } = queueOf(10);
     for (let i = 0; i < 20; i += 1) queue.push(`wrong ${i}`, stranger('hostile'));
     assert.equal(queue.size(), 10);
@@ -56,7 +56,7 @@ describe('the queue for passwords', () => {
     assert.ok([1, 2, 3, 4].map(() => queue.next()).includes('honest'));
   });
 
-  it('loses nothing and makes nothing up, whoever asks', () => {
+  it('loses nothing and invents nothing, for any order of requests', () => {
     const step = fc.record({
       key: fc.integer({ min: 0, max: 4 }),
       isTrusted: fc.boolean(),

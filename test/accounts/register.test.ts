@@ -55,7 +55,7 @@ describe('POST /v1/auth/register', () => {
     assert.match(users.rows[0]!.password_hash, /^\$argon2id\$/);
   });
 
-  test('201: a verification code is mailed, as text and HTML, and stands nowhere in the clear', async () => {
+  test('201: a verification code is mailed, as text and HTML, and is stored nowhere in the clear', async () => {
     const email = newEmail();
     await register({ owner_email: email, owner_name: '<b>Olivia</b>' });
     const sealed = await server.db.query<{ row: string }>('SELECT m::text AS row FROM mails m');

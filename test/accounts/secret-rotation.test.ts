@@ -71,7 +71,7 @@ describe('while JWT_SECRET is changed, process by process', () => {
     assert.equal((await tickets.redeem(body.ticket)).userId, owner.userId);
   });
 
-  test('once the old secret is taken nowhere, what it signed is refused, and sessions go on', async () => {
+  test('once no server accepts the old secret, its tokens are refused, and sessions continue', async () => {
     const signed = await logIn(former, owner.email);
     refused(await last.api('GET', '/v1/users', { jwt: signed.body.token }), 401, 'TOKEN_INVALID');
     assert.equal((await last.api('GET', '/v1/users', { key: owner.key })).status, 200);

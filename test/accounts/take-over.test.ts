@@ -227,7 +227,7 @@ describe('an address that its owner never proved', () => {
     refused(login, 401, 'INVALID_CREDENTIALS');
   });
 
-  test('a move to the address of somebody else gives nothing: not the address, nor what they register with it', async () => {
+  test('a move to the address of somebody else gives access neither to the address nor to accounts registered with it', async () => {
     const squatter = await newOwner(server);
     const email = newEmail();
     const start = { new_email: email, current_password: squatter.password };
@@ -366,7 +366,7 @@ describe('an address that its owner never proved', () => {
     }
 
     for (const [way, arrive] of Object.entries(arrivals))
-      test(`its owner comes by ${way}: the only user, no webhook, instance or schedule at work, all told by mail`, async () => {
+      test(`its owner comes by ${way}: the only user, no active webhook, instance or schedule, and everybody gets a mail`, async () => {
         const email = newEmail();
         const planted = await plant(email);
         const jwt = await arrive(email);

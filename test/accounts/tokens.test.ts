@@ -123,7 +123,7 @@ describe('/v1/tokens', () => {
     refused(await server.api('GET', '/v1/tokens', { key: owner.jwt }), 401, 'TOKEN_INVALID');
   });
 
-  test('401 TOKEN_INVALID says where a key goes when Authorization has one, in whatever scheme or shape', async () => {
+  test('401 TOKEN_INVALID names the right header when Authorization has a key, in any scheme or shape', async () => {
     const message = async (authorization: string) => {
       const answer = await server.api('GET', '/v1/tokens', { headers: { authorization } });
       refused(answer, 401, 'TOKEN_INVALID');

@@ -79,7 +79,7 @@ describe('/v1/users', () => {
     refused(await server.api('POST', '/v1/users', { jwt: owner.jwt, rawBody: '{' }), 400, 'INVALID_JSON');
   });
 
-  test('POST 409 EMAIL_ALREADY_REGISTERED, whoever has it', async () => {
+  test('POST 409 EMAIL_ALREADY_REGISTERED, in any company', async () => {
     const other = await newOwner(server);
     refused(await create({ email: other.email.toUpperCase() }), 409, 'EMAIL_ALREADY_REGISTERED');
     refused(await create({ email: owner.email }), 409, 'EMAIL_ALREADY_REGISTERED');

@@ -17,7 +17,7 @@ describe('POST /v1/auth/verify-email', () => {
   const codeOf = async (person: Person) => codeIn(await server.lastMail(person.email));
   const wrong = (code: string) => String((Number(code) + 1) % 1_000_000).padStart(6, '0');
 
-  test('200: a session that says so, with cookies; the old JWT knows it too', async () => {
+  test('200: a session with a verified e-mail, with cookies; the old JWT shows it too', async () => {
     const person = await newOwner(server, { verified: false });
     refused(await server.api('POST', '/v1/tokens', { jwt: person.jwt, body: {} }), 403, 'EMAIL_NOT_VERIFIED');
     const answer = await verify(person, await codeOf(person));

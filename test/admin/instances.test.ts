@@ -71,7 +71,7 @@ describe('GET /v1/admin/instances', () => {
     for (const [query, expected] of table) assert.deepEqual(await found(query), expected, query);
   });
 
-  test('200: pages follow each other by next_cursor, each instance once, whatever is made meanwhile', async () => {
+  test('200: pages follow each other by next_cursor, each instance once, also when others are made meanwhile', async () => {
     const seen: number[] = [];
     let cursor: string | null = null;
     let pages = 0;
@@ -86,7 +86,7 @@ describe('GET /v1/admin/instances', () => {
     assert.equal(pages, 2);
   });
 
-  test('400: filters that are none; 403: whoever is no superadmin', async () => {
+  test('400: invalid filters; 403: a user who is no superadmin', async () => {
     for (const query of [
       '?company_id=0',
       '?company_id=x',

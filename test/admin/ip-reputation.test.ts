@@ -38,7 +38,7 @@ test('the answers of a list are read by their meaning', () => {
     assert.equal(readFailure(code).listed, null);
 });
 
-test('the settings name what is wrong with them', () => {
+test('wrong settings are refused with the reason', () => {
   const table: [name: string, good: string, bad: string[]][] = [
     ['EGRESS_IPS', ' 192.0.2.1, 2001:db8::1 ,', ['192.0.2', 'example.com', '192.0.2.0/24']],
     [

@@ -52,7 +52,7 @@ async function prepare(baseUrl: string | undefined = billing.url) {
 }
 
 describe('the deletion of an account', () => {
-  it('cancels the subscription here and at the provider, and says so', async () => {
+  it('cancels the subscription here and at the provider, and reports it', async () => {
     const account = await prepare();
     const deleted = await account.remove();
     assert.equal(deleted.billing_cancelled, 1);

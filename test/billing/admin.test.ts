@@ -28,7 +28,7 @@ describe('the admin endpoints', () => {
     }
   });
 
-  it('count the subscriptions by state and what recurs each month', async () => {
+  it('count the subscriptions by state and the monthly recurring revenue', async () => {
     const pay = async (body: Record<string, unknown>) => {
       const made = await withSubscription(billing, body);
       const at = billing.parts.clock.now();

@@ -120,7 +120,7 @@ describe('the Asaas adapter', () => {
     assert.ok(!told.includes('5184019740373151') && !told.includes(`CCV ${CARD_CVV}`));
   });
 
-  it('makes subscriptions, changes what is pending, and ends them', async () => {
+  it('makes, changes and ends subscriptions, with their pending charges', async () => {
     const { id: customerId } = await provider.createCustomer({ ...CUSTOMER, reference: 'ref-3' });
     const { id } = await provider.createSubscription(order(customerId, 'ref-sub'));
     assert.deepEqual(asaas.requests.at(-1)!.body, {
@@ -185,7 +185,7 @@ describe('the Asaas adapter', () => {
     assert.equal((await provider.listPayments('sub_long')).length, 230);
   });
 
-  it('removes nothing that does not carry the very reference, whatever a search gives', async () => {
+  it('removes only subscriptions with the exact reference, whatever a search returns', async () => {
     const { id } = await provider.createCustomer({ ...CUSTOMER, reference: 'somebody else' });
     asaas.fault('GET /customers', {
       kind: 'status',

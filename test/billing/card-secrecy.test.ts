@@ -46,7 +46,7 @@ after(async () => {
   await billing.close();
 });
 
-it('leaves no card number and no CVV in the database, the logs or any answer, whatever goes wrong', async () => {
+it('billing leaves no card number and no CVV in the database, the logs or any answer, whatever fails', async () => {
   const answers: string[] = [];
   const post = async (path: string, key: string, body: unknown) => {
     const answer = await fetch(url + path, {

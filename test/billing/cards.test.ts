@@ -28,7 +28,7 @@ function assertRefused(
 }
 
 describe('POST /v1/billing/cards/tokenize', () => {
-  it('keeps and shows what may be shown; the first card is the default', async () => {
+  it('keeps and shows only harmless fields; the first card is the default', async () => {
     const company = await withProfile(billing);
     const { status, body } = await billing.call('POST', `${PATH}/tokenize`, {
       key: company.apiKey,
@@ -167,7 +167,7 @@ describe('PATCH /v1/billing/cards/{id}/default and DELETE /v1/billing/cards/{id}
     assert.equal(rows[0]!.token.length, 0);
   });
 
-  it('answers 400 INVALID_ID for what is no id', async () => {
+  it('answers 400 INVALID_ID for a text that is no id', async () => {
     const { company } = await twoCards();
     assertRefused(
       await billing.call('PATCH', `${PATH}/abc/default`, { key: company.apiKey }),

@@ -121,7 +121,7 @@ describe('authentication', () => {
       assert.deepEqual(Object.keys(body).sort(), ['error', 'error_code', 'message', 'trace_id']);
     });
 
-  it('takes a key and a JWT of the main service, and tells a key in the wrong header', async () => {
+  it('accepts a key and a JWT of the main service, and recognizes a key in the wrong header', async () => {
     const company = await billing.company();
     const path = '/v1/billing/cards';
     assert.equal((await billing.call('GET', path, { key: company.apiKey })).status, 200);
@@ -158,7 +158,7 @@ describe('authentication', () => {
     assert.ok(Number(answers[2]!.headers.get('retry-after')) >= 1);
   });
 
-  it('may read who is asking, and write none of messaging’s tables', async () => {
+  it('may read the identity of the caller, and writes none of messaging’s tables', async () => {
     const { db } = billing.billing;
     await db.query('SELECT count(*) FROM public.companies');
     for (const statement of [

@@ -55,7 +55,7 @@ const atProvider = (subscription: Answer['body']) =>
   asaas.subscriptions.get(subscription.asaas_subscription_id)!;
 
 describe('a plan change that the provider could not be told before the trial ended', () => {
-  it('reaches it all the same: the late payment that converts the trial applies the plan', async () => {
+  it('reaches it in the end: the late payment that converts the trial applies the plan', async () => {
     const { subscription, ...company } = await withSubscription(billing, { billing_type: 'boleto' });
     await pass(30 * DAY_MS - HOUR_MS);
     asaas.fault('PUT /subscriptions', { kind: '500-before' }, 9);

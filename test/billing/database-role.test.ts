@@ -75,7 +75,7 @@ describe('the database role of billing, on every column of messaging', () => {
     }
   }
 
-  it('reads who is asking, and nothing else: no password hash', async () => {
+  it('reads the identity of the caller, and nothing else: no password hash', async () => {
     const readable: string[] = [];
     for (const { relation, column } of columns)
       if (await may(`SELECT ${column} FROM public.${relation} LIMIT 0`))
@@ -103,7 +103,7 @@ describe('the database role of billing, on every column of messaging', () => {
     );
   });
 
-  it('loses what an earlier version had granted, at the next migration', async () => {
+  it('loses the grants of an earlier version at the next migration', async () => {
     const { migrate } = await import('@posthorn/core/migrations/migrate.ts');
     await billing.parts.db.query('GRANT SELECT ON public.users, public.instances TO posthorn_billing');
     assert.equal(await may('SELECT password_hash FROM public.users LIMIT 0'), true);

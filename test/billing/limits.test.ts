@@ -155,7 +155,7 @@ describe('a suspension', () => {
 });
 
 describe('entitlement updates that come twice, late or of nobody', () => {
-  it('leave the company as the newest says', async () => {
+  it('leave the company in the state of the newest', async () => {
     const { companyId } = await billing.company();
     const { db, clock } = billing.parts;
     const limits = { max_instances: 7, max_users: 7, max_webhooks: 7, requests_per_minute: 700 };
@@ -177,7 +177,7 @@ describe('POST /internal/v1/companies/{companyId}/cancel-subscriptions', () => {
       headers: secret === undefined ? {} : { 'x-internal-secret': secret },
     });
 
-  it('cancels here and at the provider, and says how many; again is safe', async () => {
+  it('cancels here and at the provider, and returns the number; a repeat is safe', async () => {
     const { companyId, subscription } = await withSubscription(billing);
     const answer = await cancel(companyId, INTERNAL_SECRET);
     assert.deepEqual([answer.status, answer.body], [200, { cancelled: 1 }]);
@@ -209,7 +209,7 @@ describe('POST /internal/v1/companies/{companyId}/cancel-subscriptions', () => {
     assert.deepEqual((await cancel(company.companyId, INTERNAL_SECRET)).body, { cancelled: 0 });
   });
 
-  it('refuses whoever cannot prove to be messaging', async () => {
+  it('refuses callers that cannot prove to be messaging', async () => {
     for (const secret of [undefined, '', 'nonsense', `${INTERNAL_SECRET}x`, INTERNAL_SECRET.slice(1)]) {
       const { status, body } = await cancel(1, secret);
       assert.deepEqual([status, body.error_code], [401, 'UNAUTHORIZED']);

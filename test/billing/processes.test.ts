@@ -54,7 +54,7 @@ describe('billing as a process beside messaging and the worker, over RabbitMQ', 
     return { status: answer.status, body: JSON.parse((await answer.text()) || 'null') };
   };
 
-  it('tells messaging the limits of a plan within a second, and hears from its provider', async () => {
+  it('sends messaging the limits of a plan within a second, and gets webhooks from its provider', async () => {
     const company = await seedCompany(system.db, { requestsPerMinute: 500 });
     const limit = async () =>
       (
@@ -89,7 +89,7 @@ describe('billing as a process beside messaging and the worker, over RabbitMQ', 
     await billing.restart();
   });
 
-  it('is not worked for by a worker in production that has no provider, which says so and runs', async () => {
+  it('has no worker in production without a provider: the worker logs it and keeps running', async () => {
     const port = String(await freePort());
     const worker = await startProcess({
       entry: 'worker/main.ts',
@@ -100,7 +100,7 @@ describe('billing as a process beside messaging and the worker, over RabbitMQ', 
     assert.match(worker.output(), /no payment provider is set/);
   });
 
-  it('says in one line what is wrong with its settings', async () => {
+  it('reports wrong settings in one line', async () => {
     for (const [env, told] of [
       [{ ASAAS_API_KEY: 'k' }, /^billing: ASAAS_WEBHOOK_SECRET is required with ASAAS_API_KEY\n$/],
       [

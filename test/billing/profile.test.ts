@@ -42,7 +42,7 @@ describe('POST /v1/billing/profile', () => {
     assert.deepEqual(read.body, body);
   });
 
-  it('takes a CNPJ, and only what it needs', async () => {
+  it('accepts a CNPJ with only the required fields', async () => {
     const { status, body } = await create({
       document_type: 'cnpj',
       document_number: CNPJ,
@@ -69,7 +69,7 @@ describe('POST /v1/billing/profile', () => {
       assertReduced(body, 'INVALID_DOCUMENT');
     });
 
-  it('names what is wrong with the body: 400 INVALID_JSON', async () => {
+  it('names the fault of the body: 400 INVALID_JSON', async () => {
     const company = await billing.company();
     const broken = await billing.call('POST', PATH, { key: company.apiKey, raw: '{"document_type":' });
     assert.equal(broken.status, 400);
@@ -156,7 +156,7 @@ describe('GET /v1/billing/profile', () => {
 });
 
 describe('PATCH /v1/billing/profile', () => {
-  it('changes the mutable fields, leaves the document alone, and tells the provider', async () => {
+  it('changes the mutable fields, leaves the document alone, and updates the provider', async () => {
     const company = await withProfile(billing, CPF);
     const { status, body } = await billing.call('PATCH', PATH, {
       key: company.apiKey,

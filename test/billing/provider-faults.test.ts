@@ -129,7 +129,7 @@ describe('POST /v1/billing/subscriptions', () => {
     }
   });
 
-  it('undoes what an earlier request has left, before it makes another', async () => {
+  it('undoes the leftovers of an earlier request before it makes another', async () => {
     const company = await withProfile(billing);
     asaas.fault('POST /subscriptions', { kind: '500-after' });
     asaas.fault('GET /subscriptions', { kind: '500-before' });
@@ -139,7 +139,7 @@ describe('POST /v1/billing/subscriptions', () => {
     await assertAgreed(company, 1);
   });
 
-  it('finds what the provider did only after it was looked for', async () => {
+  it('finds a subscription that the provider made only after the search', async () => {
     const company = await withProfile(billing);
     const lookedFor = Promise.withResolvers<void>();
     asaas.fault('POST /subscriptions', { kind: 'late', until: lookedFor.promise });

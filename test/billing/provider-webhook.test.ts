@@ -124,7 +124,7 @@ describe('POST /v1/webhooks/asaas', () => {
     assert.equal((await billing.deliver(event)).status, 200);
   });
 
-  it('keeps nothing of the card that a payload tells of', async () => {
+  it('keeps nothing of the card in a payload', async () => {
     const { subscription } = await withSubscription(billing);
     const event = paymentEvent(
       'PAYMENT_CONFIRMED',
@@ -177,7 +177,7 @@ describe('the processing of provider events', () => {
     assert.equal((await eventRow(event.id))!.attempts, 6);
   });
 
-  it('gets there when what an event speaks of comes later', async () => {
+  it('is applied when its subject arrives later', async () => {
     const { apiKey, companyId, subscription } = await withSubscription(billing);
     await billing.parts.db.query(
       `UPDATE billing.subscriptions SET asaas_subscription_id = 'elsewhere' WHERE company_id = $1`,

@@ -44,7 +44,7 @@ describe('roles, on every route of the billing contract', () => {
 
   const routes = listRoutes(billingContract);
 
-  it('are what the reference grants', () => {
+  it('match the grants of the reference', () => {
     const wrong = routes.filter(({ route }) => {
       const line = `${route.method} ${route.path}`;
       return metaOf(route).access !== GRANTS.find(([pattern]) => pattern.test(line))?.[1];

@@ -38,7 +38,7 @@ describe('a card payment that is settled a month later', () => {
     assert.equal(localDate(new Date(current_period_end)), addCycle(due, 'yearly'));
   });
 
-  it('lets what it paid for be used up after a cancellation for the end of the period', async () => {
+  it('leaves the paid period usable after a cancellation for its end', async () => {
     const story = await subscribeByCard('starter_yearly');
     const due = await story.toDueDay();
     await story.tell('PAYMENT_CONFIRMED', story.first);
@@ -52,7 +52,7 @@ describe('a card payment that is settled a month later', () => {
     assert.equal((await story.read()).status, 'cancelled');
   });
 
-  it('does not settle what became overdue after the card had paid', async () => {
+  it('does not settle charges that became overdue after the card had paid', async () => {
     const story = await subscribeByCard('starter_monthly');
     await story.toDueDay();
     await story.tell('PAYMENT_CONFIRMED', story.first);
@@ -103,7 +103,7 @@ describe('a plan change after the payment', () => {
     assert.deepEqual([swapped.plan_code, swapped.next_plan_code], ['business_yearly', null]);
   });
 
-  it('comes with the next receipt when nothing was told of its payment before, whenever that was', async () => {
+  it('comes with the next receipt when its payment was not reported before, whenever that was', async () => {
     const story = await subscribeByCard('starter_monthly');
     await story.toDueDay();
     const paidAt = story.now();

@@ -38,7 +38,7 @@ describe('GET /v1/billing/subscriptions/current', () => {
     );
   });
 
-  it('goes on showing one that was cancelled', async () => {
+  it('still shows a cancelled one', async () => {
     const { apiKey, subscription } = await withSubscription(billing);
     await billing.call('POST', `${PATH}/${subscription.id}/cancel`, {
       key: apiKey,
@@ -465,7 +465,7 @@ describe('the items of a subscription', () => {
     assert.equal((await billing.call('GET', `${PATH}/current`, { key: apiKey })).body.items.length, 1);
   });
 
-  it('tells the provider the price of the next invoice', async () => {
+  it('sends the provider the price of the next invoice', async () => {
     const { apiKey, subscription } = await withSubscription(billing);
     await add(apiKey, subscription.id, { addon_code: 'extra_user', quantity: 2 });
     const { runDueTask } = await import('@posthorn/core/billing/run-provider-tasks.ts');

@@ -44,7 +44,7 @@ describe('the trial', () => {
       )
     ).rows[0]!.max_instances;
 
-  it('goes on when the company cancels and subscribes again: trialing until the day on which it would have ended', async () => {
+  it('continues when the company cancels and subscribes again: trialing until the day on which it would have ended', async () => {
     const company = await withProfile(billing);
     const first = await subscribe(company);
     for (const days of [0, 12, 17]) {

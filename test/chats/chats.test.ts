@@ -35,7 +35,7 @@ async function write(from: string, text: string, of = instance, more: object = {
 }
 
 describe('chats', () => {
-  test('come from traffic: who wrote, how much is unread, and what was said last', async () => {
+  test('come from traffic: the writer, the number of unread messages, and the last message', async () => {
     const phone = pipeline.newPhone();
     await pipeline.sandbox.post('/phones', { phone, name: 'Ana' });
     await write(phone, 'one');
@@ -126,7 +126,7 @@ describe('chats', () => {
     }
   });
 
-  test('give their names to their messages, also to older ones, and so do those who write', async () => {
+  test('give their names to their messages, also to older ones, and so do writers', async () => {
     const [ana, group] = [pipeline.newPhone(), 'Family'];
     await pipeline.sandbox.post('/phones', { phone: ana, name: 'ana ✨' });
     const participants = [ana, instance.phone];
@@ -175,7 +175,7 @@ describe('chats', () => {
 });
 
 describe('reading a chat', () => {
-  test('zeroes what is unread, here and on the phone, and its senders learn of it', async () => {
+  test('resets the unread count, here and on the phone, and notifies the senders', async () => {
     const own = await pipeline.connect();
     const phone = pipeline.newPhone();
     for (const text of ['one', 'two', 'three']) await write(phone, text, own);
@@ -197,7 +197,7 @@ describe('reading a chat', () => {
     );
   });
 
-  test('tells of the messages that were unread, also when another one arrives in the middle', async () => {
+  test('sends receipts for the unread messages, also when another one arrives in the middle', async () => {
     const own = await pipeline.connect();
     const phone = pipeline.newPhone();
     for (const text of ['one', 'two']) await write(phone, text, own);

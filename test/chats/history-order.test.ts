@@ -34,7 +34,7 @@ for (const [name, retell, expected] of [
     (sent: string[]) => [...sent.slice(400), ...sent.slice(200, 400), ...sent.slice(0, 200)],
   ],
 ] as const) {
-  test(`${COUNT} messages of one second stay in order when they are told ${name}`, async () => {
+  test(`${COUNT} messages of one second stay in order when they are sent ${name}`, async () => {
     const pipeline = await startSending({ sandbox: { autoPair: false }, held: retelling(retell) });
     try {
       const [own, ana] = [pipeline.newPhone(), pipeline.newPhone()];

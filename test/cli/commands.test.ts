@@ -47,7 +47,7 @@ describe('the commands', () => {
     }
   });
 
-  test('stand in the README, all of them', () => {
+  test('are all in the README', () => {
     const readme = readFileSync(path.join(projectRoot, 'cli/README.md'), 'utf8');
     const rows = readme.split('## Commands')[1]?.split('\n## ')[0] ?? '';
     const listed = [...rows.matchAll(/`([a-z][^`]*)`/g)].flatMap(([, cell = '']) => {

@@ -186,7 +186,7 @@ describe('msgctl against a service with prepared answers', () => {
     assert.match(stderr, /did you mean delivered\?/);
   });
 
-  test('trigger lists what it can make, and asks whether another was meant', async () => {
+  test('trigger lists the events that it can cause, and suggests the closest one', async () => {
     const { stdout } = await cli.run(['trigger']);
     for (const event of Object.keys(TRIGGERS)) assert.ok(stdout.includes(`${event}\n`));
     const { code, stderr } = await cli.run(['trigger', 'message.recieved']);

@@ -42,7 +42,7 @@ describe('msgctl in front of a service that misbehaves', () => {
     return result;
   }
 
-  test('says what the service refused in one line, with code and trace id, and exits with 1', async () => {
+  test('reports a refusal of the service in one line, with code and trace id, and exits with 1', async () => {
     const { code, stderr } = await failure(
       (res) => refuse(res, 409, 'INSTANCE_NOT_CONNECTED'),
       ['send', 'text', '--to', '+5511999990000', '--text', 'hi'],
@@ -51,14 +51,14 @@ describe('msgctl in front of a service that misbehaves', () => {
     assert.equal(stderr, `msgctl: INSTANCE_NOT_CONNECTED: instance not connected (trace ${TRACE_ID})\n`);
   });
 
-  test('names --force when the service refuses what that header passes, and only then', () => {
+  test('names --force when that header would pass the refusal, and only then', () => {
     for (const [code, { status, message }] of Object.entries(errorCatalogue)) {
       const { line } = describeFault(new PosthornError({ code, status, message }));
       assert.equal(line.includes('--force'), message.includes('X-Force-Send'), line);
     }
   });
 
-  test('says it as JSON with --json, and prints nothing to stdout', async () => {
+  test('reports it as JSON with --json, and prints nothing to stdout', async () => {
     answer = (res) => refuse(res, 404, 'WEBHOOK_NOT_FOUND');
     const { code, stdout, stderr } = await cli.run(['--json', 'webhooks', 'get', '7']);
     assert.deepEqual({ code, stdout }, { code: 5, stdout: '' });
@@ -76,14 +76,14 @@ describe('msgctl in front of a service that misbehaves', () => {
     });
   });
 
-  test('tells the key of a send that failed, so that it can be repeated', async () => {
+  test('prints the key of a failed send, so that it can be repeated', async () => {
     answer = (res) => refuse(res, 409, 'INSTANCE_NOT_CONNECTED');
     const send = ['send', 'text', '--to', '+5511999990000', '--text', 'hi', '--json'];
     const { error } = JSON.parse((await cli.run(send)).stderr);
     assert.equal(error.idempotency_key, server.seen.at(-1)?.headers['idempotency-key']);
   });
 
-  test('tells what was accepted when the service goes away before it has arrived', async () => {
+  test('prints the accepted message when the service goes away before it has arrived', async () => {
     answer = (res, { method }) =>
       method === 'POST' ? json(res, 202, { message_id: 'm1' }) : void res.socket?.resetAndDestroy();
     const send = ['send', 'text', '--to', '+5511999990000', '--text', 'Hello', '--wait', 'sent', '--json'];
@@ -92,7 +92,7 @@ describe('msgctl in front of a service that misbehaves', () => {
     assert.deepEqual([code, error.code, error.message_id], [3, 'NETWORK', 'm1']);
   });
 
-  test('says as JSON, too, what was not understood', async () => {
+  test('reports input that it does not understand as JSON, too', async () => {
     const { code, stdout, stderr } = await cli.run(['instances', 'list', '--al', '--json']);
     assert.deepEqual({ code, stdout }, { code: 2, stdout: '' });
     assert.equal(JSON.parse(stderr).error.code, 'USAGE');
@@ -126,7 +126,7 @@ describe('msgctl in front of a service that misbehaves', () => {
     ['a setting', ['instances', 'settings', 'set', 'humanise_enabled=false'], 'humanize_enabled'],
     ['a path', ['api', 'GET', '/v1/instance'], '/v1/instances'],
   ] as [string, string[], string][]) {
-    test(`asks whether another was meant for ${what} that is unknown`, async () => {
+    test(`suggests another one for ${what} that is unknown`, async () => {
       const before = server.seen.length;
       const { code, stderr } = await failure((res) => json(res, 200, PAGE), args);
       assert.equal(code, 2);
@@ -135,7 +135,7 @@ describe('msgctl in front of a service that misbehaves', () => {
     });
   }
 
-  test('says how long to wait when it is asked to', async () => {
+  test('prints how long to wait when it is asked to', async () => {
     const { code, stderr } = await failure(
       (res) => refuse(res, 429, 'RATE_LIMITED', {}, { 'retry-after': '600' }),
       ['instances', 'list'],
@@ -204,7 +204,7 @@ describe('msgctl in front of a service that misbehaves', () => {
     ['two flags that exclude each other', ['events', 'tail', '--since', '1h', '--cursor', 'x']],
     ['no URL', ['usage', '--url', 'localhost']],
   ] as [string, string[]][]) {
-    test(`exits with 2 for ${what}, and asks nothing of the service`, async () => {
+    test(`exits with 2 for ${what}, and sends nothing to the service`, async () => {
       const before = server.seen.length;
       const { code } = await failure((res) => json(res, 200, PAGE), args);
       assert.equal(code, 2);
@@ -218,7 +218,7 @@ describe('msgctl in front of a service that misbehaves', () => {
     assert.match(stderr, /create.*Create an instance/);
   });
 
-  test('prints no escape code where there is no terminal, not even from what it was sent', async () => {
+  test('prints no escape code without a terminal, not even from received texts', async () => {
     answer = (res) =>
       json(res, 200, { ...PAGE, data: [{ id: 'x', name: '\u001b[31mred', state: 'CREATED' }], total: 1 });
     const { stdout, stderr } = await cli.run(['instances', 'list'], { FORCE_COLOR: '3' });
@@ -248,7 +248,7 @@ describe('msgctl in front of a service that misbehaves', () => {
     assert.equal(printed.length, 3_000);
   });
 
-  test('ends quietly when whoever reads it stops reading', async () => {
+  test('ends quietly when its reader stops reading', async () => {
     const data = Array.from({ length: 20_000 }, (_, at) => ({ id: at, name: 'n'.repeat(300) }));
     answer = (res) => json(res, 200, { data, total: data.length, page: 1, limit: data.length });
     const child = spawn(process.execPath, [MSGCTL, 'tokens', 'list'], {
@@ -274,7 +274,7 @@ describe('msgctl in front of a service that misbehaves', () => {
     assert.match(said, /^msgctl: cannot write the output: [^\n]*ENOSPC[^\n]*\n$/);
   });
 
-  test('says what is missing when the service is alive but not ready, and exits with 1', async () => {
+  test('reports the missing part when the service is alive but not ready, and exits with 1', async () => {
     answer = (res, { url }) =>
       url === '/health'
         ? json(res, 200, { status: 'ok', service: 'messaging' })
@@ -294,7 +294,7 @@ describe('msgctl in front of a service that misbehaves', () => {
     assert.deepEqual({ code, stderr }, { code: 130, stderr: '' });
   });
 
-  test('gives up waiting with 1 and a word on what to do', async () => {
+  test('gives up waiting with 1 and an advice', async () => {
     answer = (res) => json(res, 200, { id: INSTANCE, state: 'PAIRING', last_error: null });
     const { code, stderr } = await cli.run(['instances', 'connect', '--wait', '--timeout', '1']);
     assert.equal(code, 1);

@@ -12,7 +12,7 @@ import fc from 'fast-check';
 const CONTROL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
 
 describe('text for people', () => {
-  test('never carries what would move the cursor or turn the text around, whatever was received', () => {
+  test('never contains characters that move the cursor or reverse the text, whatever was received', () => {
     const nasty = fc.string({ unit: 'binary', maxLength: 40 });
     fc.assert(
       fc.property(nasty, nasty, (first, second) => {
@@ -84,7 +84,7 @@ describe('text for people', () => {
     });
   });
 
-  test('stands in columns under their names', () => {
+  test('is printed in columns under their names', () => {
     const rows = [
       { id: 1, name: 'a', list: ['x', 'y'] },
       { id: 20, name: null, list: [] },

@@ -77,7 +77,7 @@ describe('msgctl webhooks listen --forward-to', () => {
     );
   });
 
-  test('goes on after a broken connection where it was, and forwards nothing twice', async () => {
+  test('continues where it was after a broken connection, and forwards nothing twice', async () => {
     const [first, second] = [eventOf(), eventOf()];
     stream = (res, request) => {
       if (request.headers['last-event-id'] === undefined) return void res.end(frame('c1', first));
@@ -110,7 +110,7 @@ describe('msgctl webhooks listen --forward-to', () => {
     await late.close();
   });
 
-  test('tries again what may pass, tells what does not, and goes on', async () => {
+  test('retries events that may pass, reports those that do not, and continues', async () => {
     const [first, second] = [eventOf(), eventOf()];
     stream = (res) => void res.write(frame('c1', first) + frame('c2', second));
     answer = (res, _, index) => void res.writeHead([500, 429, 200, 404][index] ?? 200).end();
@@ -128,7 +128,7 @@ describe('msgctl webhooks listen --forward-to', () => {
     );
   });
 
-  test('forwards what a webhook gets: its events, its headers, the tests that are meant for it', async () => {
+  test('forwards the requests of a webhook: its events, its headers, its test events', async () => {
     const [foreign, own] = [
       eventOf('webhook.test', '{"webhook_id": 8}'),
       eventOf('webhook.test', '{"webhook_id": 7}'),
@@ -157,7 +157,7 @@ describe('msgctl webhooks listen --forward-to', () => {
     new Webhook(secret).verify(request?.body ?? '', request?.headers as Record<string, string>);
   });
 
-  test('ends on Ctrl-C, and says where to go on', async () => {
+  test('ends on Ctrl-C, and prints where to continue', async () => {
     const event = eventOf();
     stream = (res) => void res.write(frame('c1', event));
     const running = cli.start(['webhooks', 'listen', '--forward-to', `${receiver.url}/`, '--secret', SECRET]);

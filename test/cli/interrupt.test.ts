@@ -55,7 +55,7 @@ describe('Ctrl-C', () => {
     }
   });
 
-  test('ends a send, and tells the key under which it may have gone out', async () => {
+  test('ends a send, and prints the key under which it may have been sent', async () => {
     const send = ['send', 'text', '--to', '+5511999990000', '--text', 'Hello'];
     const { code, stderr } = await interrupted(silence, [...send, '--json']);
     const { error } = JSON.parse(stderr) as { error: Record<string, unknown> };
@@ -63,7 +63,7 @@ describe('Ctrl-C', () => {
     assert.equal(error.idempotency_key, server.seen.at(-1)?.headers['idempotency-key']);
   });
 
-  test('ends the wait for a message, and tells which one was accepted', async () => {
+  test('ends the wait for a message, and names the accepted one', async () => {
     const accepted = { status: 'queued', message_id: 'm1', task_id: 't1', idempotency_key: 'k1' };
     const { code, stderr } = await interrupted(
       (res, { method }) => (method === 'POST' ? json(res, 202, accepted) : undefined),
@@ -114,7 +114,7 @@ describe('Ctrl-C', () => {
     }
   });
 
-  test('still deletes the webhook that a command made, and says so when that fails', async () => {
+  test('still deletes the webhook that a command made, and reports a failure of that', async () => {
     const made = { id: 7, secret: `whsec_${Buffer.alloc(32).toString('base64')}` };
     const listen = ['webhooks', 'listen', '--port', '0', '--register'];
     const gone = await interrupted(

@@ -32,7 +32,7 @@ const OLD = [
 ];
 
 describe('the launcher', () => {
-  test('is what npm links as msgctl, and can be run', async () => {
+  test('is the program that npm links as msgctl, and can be run', async () => {
     const linked = path.join(projectRoot, 'node_modules/.bin/msgctl');
     accessSync(LAUNCHER, constants.X_OK);
     const { stdout } = await run(process.execPath, [linked, '--version']);
@@ -48,7 +48,7 @@ describe('the launcher', () => {
     assert.equal(failed.stderr.split('\n').length, 2, 'one line');
   });
 
-  test('says what it needs when there is neither', async () => {
+  test('names the needed version when there is neither', async () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'posthorn-launcher-'));
     mkdirSync(path.join(folder, 'cli/bin'), { recursive: true });
     writeFileSync(path.join(folder, 'cli/package.json'), '{"type":"module"}');

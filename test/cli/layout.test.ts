@@ -51,7 +51,7 @@ describe('the layout of a table', () => {
 });
 
 describe('a drawn QR code', () => {
-  test('is what a phone reads', () => {
+  test('can be read by a phone', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, maxLength: 300 }), (text) => {
         assert.equal(readDrawn(drawQr(text, 'dark'), 'dark'), text);

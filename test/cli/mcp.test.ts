@@ -88,7 +88,7 @@ function spelled(table: string): string[] {
   });
 }
 
-describe('which writes agents are offered', () => {
+describe('the writes that agents are offered', () => {
   const offers = (allow: string[] = [], groups: string[] = []) => [
     ...selectTools({ allowWrites: true, allow, groups }).offered.values(),
   ];
@@ -135,7 +135,7 @@ describe('which writes agents are offered', () => {
     }
   });
 
-  test('--tools chooses groups, and what waits goes with sends', () => {
+  test('--tools chooses groups, and the tools that wait belong to sends', () => {
     const chosen = selectTools({ allowWrites: true, allow: [], groups: ['send', 'messages', 'chats'] });
     for (const name of chosen.offered.keys()) assert.match(name, /^(messages|chats)_/);
     assert.ok(chosen.offered.has('messages_sendText') && chosen.offered.has('chats_list') && chosen.waits);
@@ -147,7 +147,7 @@ describe('which writes agents are offered', () => {
     assert.ok(sizeOf([...chosen.offered.values()]) < sizeOf(offers()) / 2);
   });
 
-  test('names and groups that there are not are said, with the one that was meant', () => {
+  test('unknown names and groups are reported, with the closest one', () => {
     const named = (allow: string[], groups: string[]) => () =>
       selectTools({ allowWrites: false, allow, groups });
     assert.throws(named(['webhooks_updat'], []), /did you mean webhooks_update/);
@@ -205,7 +205,7 @@ describe('msgctl mcp, driven by the official client', () => {
     return { isError: answer.isError === true, ...(answer.structuredContent as object) };
   }
 
-  test('offers what reads, and refuses the rest by its name', async () => {
+  test('offers tools that read, and refuses the others by name', async () => {
     const client = await connect();
     const { tools } = await client.listTools();
     assert.ok(tools.length > 20);
@@ -240,7 +240,7 @@ describe('msgctl mcp, driven by the official client', () => {
     assert.equal(messages.length, 1);
   });
 
-  test('says what is wrong with arguments, and what the service refuses', async () => {
+  test('reports wrong arguments, and refusals of the service', async () => {
     const client = await connect('--allow-writes');
     const unknown = await call(client, 'messages_sendText', { to: '5511987654322', txt: 'x', text: 'y' });
     assert.match(unknown.error.message, /no argument txt.*text/);

@@ -36,7 +36,7 @@ async function startService(answer: Answer) {
   return { server, cli, close };
 }
 
-test('instances watch tells a state that changed before its stream stood', async (t) => {
+test('instances watch shows a state that changed before its stream was open', async (t) => {
   let state = 'CONNECTED';
   const { cli, close } = await startService(async (res, { url }) => {
     if (!url.startsWith('/v1/events/stream'))
@@ -70,7 +70,7 @@ test('pair scans the code that follows one that expired', async (t) => {
   assert.equal(server.seen.filter(({ url }) => url === '/pair').length, 3);
 });
 
-test('pair says what is wrong when no code is found', async (t) => {
+test('pair reports the reason when no code is found', async (t) => {
   const { server, cli, close } = await startService((res, { url }) =>
     url.endsWith('/qr')
       ? json(res, 200, { qr: '2@code', expires_at: '2026-01-31T12:00:20.000Z' })

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { nextSteps } from '@posthorn/cli/mcp/next-steps.ts';
 import type { Tool } from '@posthorn/cli/mcp/tool.ts';
 
-test('a list goes on in the direction in which it was asked for', () => {
+test('a list continues in the requested direction', () => {
   const tool = { isReading: true, query: ['after', 'before', 'limit'] } as unknown as Tool;
   const page = { data: [], next_cursor: '1-2-3' };
   assert.deepEqual(nextSteps(tool, page), ['There is more: call again with before 1-2-3.'], 'newest first');

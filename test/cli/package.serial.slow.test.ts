@@ -168,7 +168,7 @@ describe('the packed msgctl', { timeout: 240_000 }, () => {
     }
   });
 
-  test('says its version and its help in little more time than Node takes to start', () => {
+  test('prints its version and its help in little more time than Node takes to start', () => {
     const timeOf = (args: string[]) => {
       const times = Array.from({ length: 9 }, () => {
         const since = performance.now();

@@ -199,7 +199,7 @@ describe('the profile', () => {
     assert.equal(stored().session.refresh_token, 'refresh-2', 'the old one works once only');
   });
 
-  test('says that a login is over when it cannot be renewed', async () => {
+  test('reports the end of a login that cannot be renewed', async () => {
     await logIn(jwt('short', 5));
     answers['POST /v1/auth/refresh'] = (res) => refuse(res, 401, 'REFRESH_FAILED');
     const { code, stderr } = await cli.run(['instances', 'list']);
@@ -316,7 +316,7 @@ describe('the profile', () => {
     assert.match(created.stderr, /cannot write .*; later commands need --instance/);
   });
 
-  test('is changed by one msgctl at a time, so that none writes it without what another one has kept', async () => {
+  test('is changed by one msgctl at a time, so that none overwrites the changes of another', async () => {
     await quickRegister();
     const lock = `${cli.config}.lock`;
     writeFileSync(lock, '');
@@ -336,7 +336,7 @@ describe('the profile', () => {
     assert.equal(existsSync(lock), false);
   });
 
-  test('goes on after a msgctl that was killed while it changed it', async () => {
+  test('stays usable after a msgctl that was killed while it changed the file', async () => {
     await quickRegister();
     writeFileSync(`${cli.config}.lock`, '');
     answers[`GET /v1/instances/${INSTANCE}`] = (res) => json(res, 200, { id: INSTANCE, name: 'sales' });

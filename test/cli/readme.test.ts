@@ -34,7 +34,7 @@ describe('msgctl against the whole system', { timeout: 500_000 }, () => {
     await system?.stop();
   });
 
-  test('the walk through the README does what it says', async () => {
+  test('the walk through the README works as written', async () => {
     const [walk = []] = blocks();
     const printed: string[] = [];
     for (const words of walk) {
@@ -67,7 +67,7 @@ describe('msgctl against the whole system', { timeout: 500_000 }, () => {
     assert.equal(total, 0);
   });
 
-  test('registering with a password goes on with the code of the e-mail', async () => {
+  test('registering with a password continues with the code of the e-mail', async () => {
     const person = createCli({ POSTHORN_URL: system.url });
     const flags = [
       '--company',

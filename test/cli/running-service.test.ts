@@ -46,7 +46,7 @@ describe('msgctl in a checkout whose npm start runs', () => {
     POSTHORN_SANDBOX_URL: url,
   });
 
-  it('finds its services on whatever ports, from any folder of it', async () => {
+  it('finds its services on any ports, from any of its folders', async () => {
     note(running());
     assert.deepEqual(findRunningService(path.join(checkout, 'docs')), {
       url,

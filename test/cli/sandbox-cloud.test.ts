@@ -48,7 +48,7 @@ describe('msgctl sandbox cloud', () => {
     assert.match(String(shown.posts_to), new RegExp(`/v1/webhooks/whatsapp-cloud/${instance.id}$`));
   });
 
-  test('lets somebody write, and shows what they are answered', async () => {
+  test('lets somebody write, and shows the answers to them', async () => {
     await drive('write', PHONE, ANA, 'Hello there');
     assert.equal((await arrives('Hello there')).data.phone, ANA);
     const id = await send('Welcome');
@@ -97,7 +97,7 @@ describe('msgctl sandbox cloud', () => {
     assert.deepEqual([told.data.status, told.data.reason], ['REJECTED', 'INVALID_FORMAT']);
   });
 
-  test('refuses what is no number, no template and no state, and pages of the web', async () => {
+  test('refuses unknown numbers, templates and states, and web pages', async () => {
     for (const [args, said] of [
       [['write', '5511900000000', ANA, 'x'], 'PHONE_NOT_FOUND'],
       [['review', PHONE, 'none', 'APPROVED'], 'NOT_FOUND'],
@@ -115,7 +115,7 @@ describe('msgctl sandbox cloud', () => {
     assert.equal(page.status, 403);
   });
 
-  test('lets the token die, and the instance says so and connects when it lives again', async () => {
+  test('lets the token die, and the instance reports it and connects when it is valid again', async () => {
     await drive('token', PHONE, 'die');
     await send('Too late');
     const { last_error } = await cloud.state(instance.id, 'DISCONNECTED');

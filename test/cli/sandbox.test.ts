@@ -105,7 +105,7 @@ describe('msgctl sandbox', () => {
     assert.equal(neither.code, 2);
   });
 
-  test('says where it looked when no sandbox network runs, and exits with 3', async () => {
+  test('asks whether the sandbox network runs when it cannot reach it, and exits with 3', async () => {
     const { code, stderr } = await cli.run([
       'sandbox',
       'ledger',

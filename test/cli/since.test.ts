@@ -36,7 +36,7 @@ test('an event that comes while the tail looks back is shown', async () => {
   assert.deepEqual(await placeOf(service, 0, filter), { first: sent, cursor: 'c2' });
 });
 
-test('an event that comes after the tail has looked back stands behind its place', async () => {
+test('an event that comes after the tail has looked back is newer than its starting place', async () => {
   const log = [connected];
   const service = serviceWith(log, (types) => {
     if (types !== undefined) setImmediate(() => log.unshift(sent));

@@ -43,7 +43,7 @@ describe('msgctl webhooks listen', () => {
     return { ...running, url: `http://127.0.0.1:${port}/` };
   }
 
-  test('prints what is genuine, refuses what is not, and ends after the count', async () => {
+  test('prints genuine webhooks, refuses others, and ends after the count', async () => {
     const receiver = await listen('--secret', SECRET, '--json', '--count', '2');
     const genuine = delivery();
     assert.equal((await fetch(receiver.url, genuine.request)).status, 200);
@@ -62,7 +62,7 @@ describe('msgctl webhooks listen', () => {
     assert.equal(second.refusal, 'SIGNATURE_MISMATCH');
   });
 
-  test('ends although a connection says nothing more', async () => {
+  test('ends although a connection is silent', async () => {
     const receiver = await listen();
     const port = Number(new URL(receiver.url).port);
     const silent = connect(port, '127.0.0.1');
@@ -74,7 +74,7 @@ describe('msgctl webhooks listen', () => {
     assert.equal(code, 0);
   });
 
-  test('says that it checks nothing without a secret', async () => {
+  test('warns that it checks nothing without a secret', async () => {
     const receiver = await listen();
     await fetch(receiver.url, delivery().request);
     await fetch(receiver.url, { method: 'POST', body: 'not JSON \u001b[2J' });
@@ -85,13 +85,13 @@ describe('msgctl webhooks listen', () => {
     assert.match(stdout, /\nunchecked +not JSON \\u001b\[2J\n$/);
   });
 
-  test('answers with the status it is told to, to show retries', async () => {
+  test('answers with the requested status, to show retries', async () => {
     const receiver = await listen('--status', '503', '--count', '1');
     assert.equal((await fetch(receiver.url, delivery().request)).status, 503);
     await receiver.ended;
   });
 
-  test('says when its port is taken', async () => {
+  test('reports a taken port', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const { port } = taken.address() as { port: number };

@@ -14,7 +14,7 @@ describe('PUT /v1/instances/{id}/credentials', () => {
   });
   after(() => cloud?.close());
 
-  it('connects an instance of an official number, and shows none of what was given', async () => {
+  it('connects an instance of an official number, and shows none of its credentials', async () => {
     const { id, number } = await cloud.connect();
     const shown = await cloud.call(id, 'GET', '');
     assert.deepEqual(
@@ -34,7 +34,7 @@ describe('PUT /v1/instances/{id}/credentials', () => {
     );
   });
 
-  it('refuses what Meta refuses, in its words, and changes nothing', async () => {
+  it('refuses credentials that Meta refuses, in its words, and changes nothing', async () => {
     const id = await cloud.create();
     const number = cloud.graph.addNumber({ phone: '5511900000001' });
     const stranger = cloud.graph.addNumber({ phone: '5511900000002' });
@@ -79,7 +79,7 @@ describe('PUT /v1/instances/{id}/credentials', () => {
     await waitFor(async () => cloud.graph.world.ledger.some(({ to }) => to === '5531900000001'));
   });
 
-  it('says what is missing when it is connected without any', async () => {
+  it('names the missing credentials when it is connected without any', async () => {
     const id = await cloud.create();
     await cloud.call(id, 'POST', '/connect');
     const down = await cloud.state(id, 'DISCONNECTED');
@@ -93,7 +93,7 @@ describe('PUT /v1/instances/{id}/credentials', () => {
     await waitFor(async () => number.webhook === null);
   });
 
-  it('keeps what is asked while a logout goes on: credentials that are given, and a connect', async () => {
+  it('keeps requests during a logout: new credentials, and a connect', async () => {
     const [given, connected] = [await cloud.connect(), await cloud.connect()];
     const { world } = cloud.graph;
     world.answerDelayMs = 2_000;
@@ -113,7 +113,7 @@ describe('PUT /v1/instances/{id}/credentials', () => {
     );
   });
 
-  it('connects with what is given at the moment at which the former token dies', async () => {
+  it('connects with credentials that are given at the moment at which the former token dies', async () => {
     const instance = await cloud.connect();
     const { id, number } = instance;
     await cloud.greet(instance, '5531900000014');

@@ -149,7 +149,7 @@ describe('limits and errors of the Cloud API', () => {
 });
 
 describe('a restriction of the account', () => {
-  it('that an earlier worker told is lifted by the next delivery, but low quality by its own news alone', async (t) => {
+  it('that an earlier worker reported is lifted by the next delivery, but low quality only by its own news', async (t) => {
     const cloud = await startCloudSending();
     t.after(() => cloud.close());
     const [unpaid, flagged] = [await cloud.connect(), await cloud.connect()];

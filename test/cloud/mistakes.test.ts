@@ -38,7 +38,7 @@ describe('mistakes of others with the Cloud API', () => {
   });
   const nameOf = (id: string) => id.replaceAll('-', '').toUpperCase();
 
-  it('a status never goes backwards, in whatever order they come', async () => {
+  it('a status never goes backwards, in any order of arrival', async () => {
     cloud.graph.poster(instance.number).hold(true);
     const id = await text();
     const named = { biz_opaque_callback_data: nameOf(id) };
@@ -76,7 +76,7 @@ describe('mistakes of others with the Cloud API', () => {
     await cloud.reaches(instance, id, 'read');
   });
 
-  it('numbers are told apart by their id, so a ninth digit that comes and goes changes nothing', async () => {
+  it('numbers are identified by their id, so a ninth digit that comes and goes changes nothing', async () => {
     const message = {
       id: 'wamid.NINTH',
       from: PERSON,
@@ -94,7 +94,7 @@ describe('mistakes of others with the Cloud API', () => {
     );
   });
 
-  it('a failure that follows `sent` is told, and one that follows `delivered` is not', async () => {
+  it('a failure that follows `sent` causes an event, and one that follows `delivered` does not', async () => {
     cloud.graph.poster(instance.number).hold(true);
     const [failing, delivered] = [await text(), await text()];
     const fail = (id: string) =>

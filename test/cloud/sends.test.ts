@@ -247,7 +247,7 @@ describe('sends over the Cloud API', () => {
     assert.equal(((await bodyOf(document)).document as { filename: string }).filename, 'a.png');
   });
 
-  it('tell message.sent with the status, not with the answer', async () => {
+  it('cause message.sent with the status, not with the answer', async () => {
     cloud.graph.poster(instance.number).hold(true);
     const id = await cloud.send(instance, '/messages/text', { to: TO, text: 'Accepted' });
     await bodyOf(id);
@@ -268,7 +268,7 @@ describe('sends over the Cloud API', () => {
     );
   });
 
-  it('quote what was sent a moment before, and what was sent long ago', async () => {
+  it('quote messages from a moment before, and from long ago', async () => {
     const first = await cloud.send(instance, '/messages/text', { to: TO, text: 'First' });
     const hurried = await cloud.send(instance, '/messages/text', {
       to: TO,
@@ -327,7 +327,7 @@ describe('sends over the Cloud API', () => {
     }
   });
 
-  it('that are unknown become what a late status says', async () => {
+  it('that are unknown take the state of a late status', async () => {
     for (const [status, code, expected] of [
       ['delivered', undefined, 'delivered'],
       ['failed', 131026, 'failed'],
@@ -357,7 +357,7 @@ describe('sends over the Cloud API', () => {
     }
   });
 
-  it('answer 501 for what the network has not, before anything is queued', async () => {
+  it('answer 501 for types that the network lacks, before anything is queued', async () => {
     const cases: [string, unknown][] = [
       ['/messages/poll', { to: TO, question: 'Q', options: ['a', 'b'] }],
       ['/messages/event', { to: TO, name: 'E', start_at: '2027-01-01T00:00:00Z' }],
@@ -372,7 +372,7 @@ describe('sends over the Cloud API', () => {
     }
   });
 
-  it('go only to those who have written within 24 hours, and each chat says until when', async () => {
+  it('go only to people who have written within 24 hours, and each chat shows until when', async () => {
     const stranger = '5531900000044';
     const send = (headers = {}) =>
       cloud.api.call('POST', `/v1/instances/${instance.id}/messages/text`, {
@@ -395,7 +395,7 @@ describe('sends over the Cloud API', () => {
     assert.deepEqual([(await send()).status, (await chat()).window_until], [409, null]);
   });
 
-  it('are approved templates to whoever has not written, as Meta describes them', async () => {
+  it('are approved templates to people who have not written, as Meta describes them', async () => {
     const stranger = '5531900000055';
     const components = [
       { type: 'body', parameters: [{ type: 'text', text: 'Ana' }] },

@@ -38,7 +38,7 @@ describe('business-scoped ids that change', () => {
     ]);
   };
 
-  it('take their chat along: what was said, what is unread, and whoever is answered at the former one', async () => {
+  it('keep their chat: its messages, its unread count, and answers to the former id', async () => {
     await write('BR.100', 'Before');
     await change('BR.100', 'BR.200');
     assert.deepEqual(await said('BR.200@bsuid'), [['BR.200@bsuid', 'Before']]);
@@ -67,7 +67,7 @@ describe('business-scoped ids that change', () => {
     );
   });
 
-  it('may change several times, told in any order and twice, and back again', async () => {
+  it('may change several times, reported in any order and twice, and back again', async () => {
     await write('BR.301', 'First');
     await change('BR.302', 'BR.303');
     await change('BR.301', 'BR.302');
@@ -104,7 +104,7 @@ describe('business-scoped ids that change', () => {
     await waitFor(() => cloud.graph.world.ledger.filter(({ body }) => body.to === phone).length === 2);
   });
 
-  it('cost nothing else when what is told of them makes no sense', async () => {
+  it('lose nothing else when a report about them makes no sense', async () => {
     await write('BR.500', 'Stays');
     await change('BR.500', 'BR.500');
     await change('not an id', 'BR.501');

@@ -11,7 +11,7 @@ const started = useConsole();
 
 describe('billing', () => {
   // long: one subscription, whose steps need those before them
-  test('an owner subscribes by PIX, sees the payment arrive, and cancels; a late payment is told on every page', async () => {
+  test('an owner subscribes by PIX, sees the payment arrive, and cancels; a late payment shows on every page', async () => {
     const { server, browser } = started;
     const { billing, email } = await makeCompany(server);
     const { page, faults } = await browser.visit();
@@ -63,7 +63,7 @@ describe('billing', () => {
     assert.deepEqual(faults, []);
   });
 
-  test('a plan without a trial awaits its first payment, and says so until it arrives', async () => {
+  test('a plan without a trial awaits its first payment, and shows that until it arrives', async () => {
     const { server, browser } = started;
     const subscribed = async () => {
       const company = await makeCompany(server);

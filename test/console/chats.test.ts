@@ -14,7 +14,7 @@ const started = useConsole();
 
 describe('chats', () => {
   // long: one conversation, whose steps need those before them
-  test('an agent answers: what arrives shows by itself, and each message can be reacted to, changed and deleted', async () => {
+  test('an agent answers: new messages show by themselves, and each message can be reacted to, changed and deleted', async () => {
     const { server, browser } = started;
     const { client, instanceId, phone } = await makeCompany(server);
     const say = (from: string, to: string, text: string) =>

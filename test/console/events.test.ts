@@ -9,7 +9,7 @@ import { useConsole } from './support/use-console.ts';
 const started = useConsole();
 
 describe('events', () => {
-  test('show as they happen, go on after a pause without a gap, and are saved', async () => {
+  test('show as they happen, continue after a pause without a gap, and are saved', async () => {
     const { server, browser } = started;
     const { email, phone } = await makeCompany(server);
     const receive = (text: string) =>

@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 const after = (ms: number, language = 'en') => relativeTime(new Date(NOW.getTime() + ms), NOW, language);
 
 describe('the time since something', () => {
-  test('is told in the largest unit that it fills', () => {
+  test('is shown in the largest unit that it fills', () => {
     assert.equal(after(0), 'now');
     assert.equal(after(-5_000), '5 sec. ago');
     assert.equal(after(-3 * HOUR_MS, 'pt'), 'há 3 h');
@@ -22,7 +22,7 @@ describe('the time since something', () => {
     assert.equal(after(-60 * 24 * HOUR_MS), '60 days ago');
   });
 
-  test('goes on while somebody looks, by one clock', (t) => {
+  test('advances while somebody looks, by one clock', (t) => {
     t.mock.timers.enable({ apis: ['setInterval'] });
     let ticks = 0;
     const leave = [onTick(() => (ticks += 1)), onTick(() => (ticks += 1))];

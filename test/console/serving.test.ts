@@ -21,7 +21,7 @@ const files = (page: string) =>
   [...page.matchAll(/(?:src|href)="\.\/(assets\/[^"]+)"/g)].map(([, file]) => file!);
 
 describe('GET /console', () => {
-  test('is sent to from /, with whatever stands in front of the service', async () => {
+  test('is the target of a redirect from /, behind any proxy', async () => {
     const root = await get('/');
     assert.equal(root.status, 302);
     assert.equal(root.headers.location, '/posthorn/console');
@@ -77,7 +77,7 @@ describe('GET /console', () => {
   });
 });
 
-test('an installation without the built console says once how to get it', () => {
+test('an installation without the built console logs once how to get it', () => {
   const said: unknown[] = [];
   const app = { express: { use: () => undefined } };
   const deps = {

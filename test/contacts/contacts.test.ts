@@ -28,7 +28,7 @@ async function save(body: object, of = instance) {
 }
 
 describe('contacts', () => {
-  test('are those that the phone has saved, and those who have written', async () => {
+  test('are the saved people of the phone, and those who have written', async () => {
     const [saved, writer] = [pipeline.newPhone(), pipeline.newPhone()];
     await save({ add: [saved], name: 'Zé do Bairro' });
     await pipeline.sandbox.post('/phones', { phone: writer, name: 'Ana' });
@@ -106,7 +106,7 @@ describe('contacts', () => {
 });
 
 describe('checking numbers', () => {
-  test('says in order which have an account', async () => {
+  test('returns in order which numbers have an account', async () => {
     const [known, business] = [pipeline.newPhone(), pipeline.newPhone()];
     await pipeline.sandbox.post('/phones', { phone: known });
     await pipeline.sandbox.post('/phones', { phone: business, business: true });
@@ -161,7 +161,7 @@ describe('blocking', () => {
     assert.equal((await ask('GET', `/contacts/${phone}`)).body.blocked, true);
   });
 
-  test('refuses what is no contact, and an instance that is not connected', async () => {
+  test('refuses an invalid contact, and an instance that is not connected', async () => {
     for (const [contact, code] of [
       ['12', 'INVALID_PHONE'],
       ['nobody@nowhere', 'INVALID_RECIPIENT'],

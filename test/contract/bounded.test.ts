@@ -99,7 +99,7 @@ describe('every body and query', () => {
     'the same, written with escapes': parseJson('{"\\u005f_proto__": {"admin": true}}'),
   };
   for (const { name, schema, part } of inputSchemas()) {
-    test(`${name} stands what is no such thing`, () => {
+    test(`${name} withstands values of other types`, () => {
       for (const [what, input] of Object.entries(strange)) {
         const judge = () => schema.safeParse(input);
         const { ms, result } = cpuMs(judge);
@@ -114,7 +114,7 @@ describe('every body and query', () => {
   }
 
   for (const { name, schema, part } of inputSchemas()) {
-    test(`${name} stands a megabyte in any field of it`, () => {
+    test(`${name} withstands a megabyte in any of its fields`, () => {
       const seen = new Set<string>();
       walkSchema(schema, (field, path) => {
         // An optional schema and the schema that it wraps have the same path.

@@ -53,7 +53,7 @@ describe('the error catalogue', () => {
     assert.deepEqual(errorCatalogue.ACCOUNT_DELETION_FAILED.alsoStatuses, [500]);
   });
 
-  it('names what passes a refusal in the refusals that X-Force-Send passes, and in no other', () => {
+  it('names X-Force-Send in the refusals that this header passes, and in no other', () => {
     const named = Object.keys(catalogue).filter((code) =>
       catalogue[code]!.message.includes('X-Force-Send: true'),
     );
@@ -86,7 +86,7 @@ describe('the catalogue and the code, both ways', () => {
     assert.deepEqual(silent, []);
   });
 
-  it('a code that is marked as planned is neither thrown nor documented, and says why', () => {
+  it('a code that is marked as planned is neither thrown nor documented, and has a reason', () => {
     const planned = Object.keys(catalogue).filter((code) => catalogue[code]!.planned !== undefined);
     for (const code of planned)
       assert.ok(!thrown.has(code) && !documented.has(code), `${code} is no plan any more`);
@@ -128,7 +128,7 @@ describe('an API error', () => {
     );
   });
 
-  it('says when to come again, whichever 503 it is', () => {
+  it('names the time to come again in every 503', () => {
     for (const [code, { status }] of Object.entries(catalogue)) {
       const error = apiError(code as ErrorCode);
       if (status === 503) assert.ok(Number(error.headers?.['retry-after']) > 0, code);

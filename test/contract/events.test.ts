@@ -39,7 +39,7 @@ describe('the events', () => {
     assert.ok(EVENT_TYPES.some((type) => type.startsWith('label.')));
   });
 
-  it('tell the failure of every type that can be sent and the arrival of every family', () => {
+  it('report the failure of every type that can be sent and the arrival of every family', () => {
     for (const type of OUTBOUND_TYPES) assert.ok(isEventType(`${type}.delivery_failed`), type);
     for (const family of INBOUND_FAMILIES)
       assert.ok(isEventType(`${family}.received`) && isEventType(`${family}.deleted`), family);

@@ -239,7 +239,7 @@ describe('with the largest rows', () => {
     ['notes.list', 400],
     ['feedback.list', 200],
   ] as const)
-    test(`${name}: its cursor goes on behind a page that was shortened, and leaves nothing out`, async () => {
+    test(`${name}: its cursor continues after a shortened page, and leaves nothing out`, async () => {
       const seen = new Set<unknown>();
       let pages = 0;
       for (let before: unknown = ''; before !== null; pages += 1) {
@@ -282,7 +282,7 @@ describe('with the largest rows', () => {
     ['deliveries.logs', 'payload', ''],
     ['webhooks.eventDeliveries', 'payload', ''],
   ] as const)
-    test(`${name}: no row is left out, and one without its ${field} says so`, async () => {
+    test(`${name}: no row is left out, and one without its ${field} is marked`, async () => {
       const { body } = await messaging.call('GET', LARGE[name]!(seeded), { key: seeded.apiKey });
       const rows = rowsOf(body);
       const whole = rows.filter((row) => row[`${field}_omitted`] === undefined);

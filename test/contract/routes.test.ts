@@ -141,7 +141,7 @@ describe('the messaging contract', () => {
 
     // A provider is one of two names, not an id: an unknown one has its own code.
     if (route.path.replace(':provider', '').includes(':')) {
-      it(`${name} says what an unknown id answers`, () => {
+      it(`${name} declares its answer to an unknown id`, () => {
         const { notFound } = metaOf(route);
         assert.ok(notFound);
         assert.equal(errorCatalogue[notFound].status, 404);
@@ -149,7 +149,7 @@ describe('the messaging contract', () => {
     }
   }
 
-  it('wants a verified e-mail for what spends resources', () => {
+  it('requires a verified e-mail for routes that spend resources', () => {
     const wanting = routes
       .filter(({ route }) => metaOf(route).requiresVerifiedEmail)
       .map(({ route }) => route.path);

@@ -208,7 +208,7 @@ describe('a refused request', () => {
       );
   });
 
-  it('tells a missing value from a wrong one without the input too', () => {
+  it('distinguishes a missing value from a wrong one without the input too', () => {
     const schema = loginBody.pick({ email: true });
     const missing = schema.safeParse({});
     const wrong = schema.safeParse({ email: 1 });
@@ -227,7 +227,7 @@ describe('a refused request', () => {
     assert.equal(codeFor({ role: 'king' }), 'BAD_REQUEST');
   });
 
-  it('never repeats what was sent: no password, number or text in a message', () => {
+  it('never repeats the input: no password, number or text in a message', () => {
     const secret = 'hunter2secret';
     for (const input of [
       { ...account, password: [secret] },
@@ -264,7 +264,7 @@ describe('an accepted request', () => {
     assert.deepEqual(parsed, { ...account, owner_email: 'ana@example.com' });
   });
 
-  it('gives a webhook all events of all instances unless it says otherwise', () => {
+  it('gives a webhook all events of all instances unless its body names others', () => {
     assert.deepEqual(parseInput(createWebhookBody, hook, 'body'), {
       ...hook,
       events: ['*'],

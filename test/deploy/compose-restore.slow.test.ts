@@ -23,7 +23,7 @@ function documentedCommands(): { backup: string; restore: string } {
   return { backup: backup!, restore: restore! };
 }
 
-test('a dump of the database of compose.yaml is restored into an empty one as the manual says, and belongs to its user again', async (t) => {
+test('a dump of the database of compose.yaml is restored into an empty one by the manual, and belongs to its user again', async (t) => {
   const { backup, restore } = documentedCommands();
   const dir = mkdtempSync(path.join(tmpdir(), 'posthorn-compose-restore-'));
   const [first, second] = await Promise.all([startOwnDatabase(), startOwnDatabase()]);

@@ -16,7 +16,7 @@ const environments = new Map<string, RoleEnvironment>(
 );
 
 describe('compose.yaml', () => {
-  it('runs every role, and those twice that have to go on when one of them stops', () => {
+  it('runs every role, and two of each role that must survive the stop of one', () => {
     const roles = ours.map(([, { command }]) => command.join(' ')).sort();
     assert.deepEqual(roles, ['billing', 'messaging', 'messaging', 'migrate', 'sandbox', 'worker', 'worker']);
     assert.deepEqual(
@@ -38,7 +38,7 @@ describe('compose.yaml', () => {
     }
   });
 
-  it('waits for what each service needs: its health, and the end of the migration', () => {
+  it('waits for the needs of each service: healthy dependencies, and the end of the migration', () => {
     for (const [name, { depends_on = {} }] of services)
       for (const [other, { condition }] of Object.entries<Document>(depends_on)) {
         const needed = compose.services[other];

@@ -32,7 +32,7 @@ describe('the image of deploy/Dockerfile', () => {
     assert.ok(megabytes <= SIZE_MAX_MB, `${megabytes} MB`);
   });
 
-  it('runs as a user who may write to /data and where everybody may, and has a health check', () => {
+  it('runs as a user who may write only to /data and to public folders, and has a health check', () => {
     const { User, Healthcheck } = image.config;
     assert.equal(User, `${IMAGE_USER}:${IMAGE_USER}`);
     assert.deepEqual(Healthcheck.Test, ['CMD', 'posthorn', 'healthy']);
@@ -62,7 +62,7 @@ describe('the image of deploy/Dockerfile', () => {
     for (const pair of image.config.Env) assert.doesNotMatch(pair, /SECRET|PASSWORD|KEY|TOKEN/);
   });
 
-  it('says which roles there are when none is named', async () => {
+  it('lists the roles when none is named', async () => {
     const container = runContainer(image, []);
     assert.equal(await container.ended, 64);
     assert.match(container.output(), /messaging, billing, worker, sandbox, migrate, admin or standalone/);
@@ -168,7 +168,7 @@ describe('the roles of the image, on a read-only file system', () => {
     assert.doesNotMatch(roles.get('billing')!.output(), /role cannot be used/);
   });
 
-  it('sends a text and tells what became of it', async () => {
+  it('sends a text and reports its outcome', async () => {
     const account = await openAccount(urlOf('messaging'));
     const messageId = await account.sendText('Hello from a container!');
     await account.untilTold(messageId, ['message.sent', 'message.delivered', 'message.read']);

@@ -75,13 +75,13 @@ describe('the Caddyfile of compose.yaml', () => {
     return [...new Set(answers.map(({ port }) => port))].sort();
   };
 
-  it('leads to both servers, and tells them the address of the client and not what the client claims', async () => {
+  it('leads to both servers, and gives them the real address of the client and not a claimed one', async () => {
     await waitFor(async () => (await askedPorts(20)).length === 2);
     const { headers } = await ask({ 'x-forwarded-for': '192.0.2.1' });
     assert.equal(headers['x-forwarded-for'], '127.0.0.1');
   });
 
-  it('shows nobody what is internal', async () => {
+  it('hides internal routes', async () => {
     for (const internal of ['/metrics', '/internal/v1/companies/1/cancel-subscriptions'])
       assert.equal((await fetch(`${url}${internal}`)).status, 404, internal);
   });

@@ -80,7 +80,7 @@ describe('.env.example', () => {
     assert.deepEqual(Object.keys(readEnvFile('.env.example')).sort(), [...used].sort());
   });
 
-  it('leaves empty what compose.yaml requires', () => {
+  it('leaves required settings of compose.yaml empty', () => {
     const given = readEnvFile('.env.example');
     for (const { name, isRequired } of variablesOf(readDeployed('compose.yaml')))
       if (isRequired) assert.equal(given[name], '', name);

@@ -42,7 +42,7 @@ describe('docker compose', () => {
     assert.deepEqual(services.migrate.networks, { back: null });
   });
 
-  it('starts nothing with .env.example as it stands', () => {
+  it('starts nothing with an unchanged .env.example', () => {
     cpSync(path.join(deployDir, '.env.example'), path.join(dir, '.env'));
     const { status, stderr } = config('compose.yaml', {});
     assert.notEqual(status, 0);
@@ -60,7 +60,7 @@ describe('docker compose', () => {
 describe('caddy', () => {
   before(() => ensureProgram('caddy'));
 
-  it('understands the Caddyfile, and leads each host name to its servers but for what is internal', () => {
+  it('understands the Caddyfile, and leads each host name to its servers, without internal routes', () => {
     const file = path.join(deployDir, 'Caddyfile');
     const env = { PATH: process.env.PATH, HOME: work, API_HOST: 'api.test', BILLING_HOST: 'billing.test' };
     const adapted = execFileSync(

@@ -61,7 +61,7 @@ describe('the guides', { timeout: 600_000 }, () => {
   });
 
   for (const [name, shown] of Object.entries(SHOWN)) {
-    test(`${name} does what it says`, async () => {
+    test(`${name} works as written`, async () => {
       if (name === 'connect-a-phone.md') {
         unpaired = await startStandalone({ SANDBOX_AUTO_PAIR: 'false' });
         pairing = createReader(unpaired, {});

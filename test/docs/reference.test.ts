@@ -33,7 +33,7 @@ describe('the rules of docs/reference', () => {
     );
   });
 
-  it('have a title, a statement, and a line that says which tests hold them', () => {
+  it('have a title, a statement, and a line with the tests that hold them', () => {
     for (const rule of rules) {
       assert.ok(rule.title !== '' && rule.text !== '', `${rule.id} has no title or no statement`);
       assert.ok(

@@ -46,7 +46,7 @@ export function refusedByTheCompiler(): unknown {
 describe('the abilities of a driver', () => {
   const log = { debug() {}, warn() {}, error() {} };
 
-  it('are all but what Meta alone has on the sandbox', () => {
+  it('are all except those of Meta on the sandbox', () => {
     const { can } = createSandboxDriver({ url: 'ws://127.0.0.1:1/ws' });
     assert.deepEqual(
       ABILITIES.filter((ability) => !can.has(ability)),
@@ -68,7 +68,7 @@ describe('the abilities of a driver', () => {
     );
   });
 
-  it('are what Meta has on the Cloud API, which reaches people without numbers and waits for people to write first', () => {
+  it('are those of Meta on the Cloud API, which reaches people without numbers and waits for people to write first', () => {
     const graph = { url: 'http://127.0.0.1:1', version: 'v26.0' };
     const driver = createCloudDriver({ graph, callbackUrl: () => '', log });
     const lacks = lacksOf(driver);

@@ -93,7 +93,7 @@ export function testDriver(
         assert.deepEqual([recorded.qrs, recorded.identity], [[], null]);
       });
     else
-      it('pairs by QR code and says with whom', async () => {
+      it('pairs by QR code and reports the account', async () => {
         const recorded = await pair();
         assert.deepEqual([recorded.identity?.phone, recorded.identity?.jid], [phone.number, phone.jid]);
         assert.notEqual(kept.credentials, null);
@@ -109,7 +109,7 @@ export function testDriver(
         assert.equal(recorded.identity?.phone, phone.number);
       });
 
-    it('logs in again with what was kept, and shows no QR code', async () => {
+    it('logs in again with the kept credentials, and shows no QR code', async () => {
       const first = await pair();
       await first.session.close();
       assert.deepEqual(first.ended, ['closed']);
@@ -130,7 +130,7 @@ export function testDriver(
       );
     });
 
-    it('tells when a message was delivered and when it was read, and by whom', async () => {
+    it('reports when a message was delivered and read, and by whom', async () => {
       const recorded = await pair();
       const id = await sendText(recorded, friend.jid, 'Read me');
       const has = (kind: string) => () =>
@@ -141,7 +141,7 @@ export function testDriver(
       assert.deepEqual([read.chat, read.by], [friend.jid, friend.jid]);
     });
 
-    it('hands over what comes in, once and in order', async () => {
+    it('hands over received messages, once and in order', async () => {
       const recorded = await pair();
       const ids = [];
       for (const text of ['one', 'two', 'three']) ids.push(await friend.text(phone, text));
@@ -158,7 +158,7 @@ export function testDriver(
       );
     });
 
-    it('hands over what the account sends on its phone as its own, in order with what comes in', async () => {
+    it('hands over messages that the account sends on its phone as its own, in order with received ones', async () => {
       const recorded = await pair();
       const ids = [
         await friend.text(phone, 'Are you there?'),
@@ -176,7 +176,7 @@ export function testDriver(
       );
     });
 
-    it('hands over nothing of what the session itself sends', async () => {
+    it('hands over no message that the session itself sends', async () => {
       const recorded = await pair();
       const sent = await sendText(recorded, friend.jid, 'From here');
       await waitShown(friend, phone, [sent]);
@@ -188,7 +188,7 @@ export function testDriver(
       );
     });
 
-    it('hands over what came while no session was open', async () => {
+    it('hands over messages that came while no session was open', async () => {
       const first = await pair();
       await first.session.close();
       const id = await friend.text(phone, 'While you were away');
@@ -196,7 +196,7 @@ export function testDriver(
       await until(() => second.inbound.some(({ networkId }) => networkId === id), 'the text');
     });
 
-    it('hands over again what could not be recorded', async () => {
+    it('hands messages over again that could not be recorded', async () => {
       const first = await pair();
       await first.session.close();
       let refusals = 2;
@@ -215,7 +215,7 @@ export function testDriver(
       await until(() => taken.includes(id), 'the text is taken at the third time', 20_000);
     });
 
-    it('marks as read, which the sender is told', async () => {
+    it('marks messages as read, and the sender gets the receipt', async () => {
       const recorded = await pair();
       const id = await friend.text(phone, 'Did you see?');
       await until(() => recorded.inbound.length > 0, 'the text');
@@ -224,7 +224,7 @@ export function testDriver(
     });
 
     if (!isPosted)
-      it('hands over what was said before the pairing as history, and not as news', async () => {
+      it('hands over messages from before the pairing as history, and not as news', async () => {
         const said = [
           { text: 'First', fromMe: false },
           { text: 'Second', fromMe: true },
@@ -254,7 +254,7 @@ export function testDriver(
       });
 
     if (has('profile', 'profile_update'))
-      it('shows the account’s profile, and changes what is given of it', async () => {
+      it('shows the account’s profile, and changes the given fields', async () => {
         const recorded = await pair();
         const { act } = recorded.session;
         const picture = Buffer.concat([Buffer.of(0xff, 0xd8, 0xff), randomBytes(500)]);
@@ -274,7 +274,7 @@ export function testDriver(
       });
 
     if (has('business_profile', 'business_catalog', 'business_collections'))
-      it('shows what a business does: profile, catalog page by page, and collections', async () => {
+      it('shows a business: its profile, its catalog page by page, and its collections', async () => {
         const recorded = await pair();
         const { act } = recorded.session;
         const business = await network.newPhone();
@@ -330,7 +330,7 @@ export function testDriver(
       });
 
     if (has('reject_call'))
-      it('tells of a call that rings, and rejects it', async () => {
+      it('reports a ringing call, and rejects it', async () => {
         const recorded = await pair();
         const callId = await friend.call(phone);
         const call = await until(() => recorded.facts.find(({ kind }) => kind === 'call'), 'the call');
@@ -368,7 +368,7 @@ export function testDriver(
         assert.ok((await buffer(await recorded.session.download(received.media!))).equals(other));
       });
 
-    it('answers whatever it is asked after it was closed', async () => {
+    it('answers every question after it was closed', async () => {
       const recorded = await pair();
       await recorded.session.close();
       const { session } = recorded;
@@ -423,7 +423,7 @@ export function testDriver(
     });
 
     if (!isPosted)
-      it('ends as lost when the line is cut, and says it once', async () => {
+      it('ends as lost when the line is cut, and reports it once', async () => {
         const recorded = await pair();
         await phone.fault('drop');
         assert.equal(await endOf(recorded), 'connection_lost');
@@ -431,14 +431,14 @@ export function testDriver(
         assert.equal(recorded.ended.length, 1);
       });
 
-    it('says that a message is refused', async () => {
+    it('reports a refused message', async () => {
       const recorded = await pair();
       await phone.fault('refuse');
       await assert.rejects(sendText(recorded, friend.jid, 'No'), SendRefused);
     });
 
     for (const fault of ['drop_before', 'drop_after'] as const) {
-      it(`says that the outcome is unknown when the line is cut: ${fault}`, async () => {
+      it(`reports an unknown outcome when the line is cut: ${fault}`, async () => {
         const recorded = await pair();
         await phone.fault(fault);
         const message = outbound(friend.jid, 'text', { text: 'Did it come?' });

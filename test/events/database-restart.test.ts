@@ -12,7 +12,7 @@ import { waitFor } from '../support/process.ts';
 import { seedCompany } from '../support/seed.ts';
 import { emitEvents, logsOf, seedWebhook, startDispatcher, startReceiver } from '../webhooks/support.ts';
 
-test('when the database is cut off and comes back, streams and deliveries go on where they were', async (t) => {
+test('when the database is cut off and comes back, streams and deliveries continue where they were', async (t) => {
   const postgres = await startTestPostgres();
   t.after(postgres.stop);
   const url = postgres.urlOf('posthorn_template');

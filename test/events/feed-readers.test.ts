@@ -27,7 +27,7 @@ function reader(tx: number, types?: string[]): FeedReader {
 
 const seen = (events: readonly LoggedEvent[]) => events.map(({ cursor }) => cursor.tx);
 
-test('a reader that is behind joins the others when it stands where they stand, or has read up to there', () => {
+test('a reader that is behind joins the others when it has reached their place', () => {
   assert.deepEqual(
     [standsAtHead(at(5), at(5)), standsAtHead(at(5), null), standsAtHead(at(5), at(6))],
     [true, false, false],
@@ -43,7 +43,7 @@ test('a reader that is behind joins the others when it stands where they stand, 
   for (const [name, page, head, meets] of table) assert.equal(meetsHead(page, head), meets, name);
 });
 
-test('a reader gets what it wants and has not seen', () => {
+test('a reader gets the events that match its filter and that it has not seen', () => {
   const events = [event(1), event(2, 'instance.paired'), event(3)];
   assert.deepEqual(seen(batchFor(reader(1), events).events), [2, 3]);
   assert.deepEqual(seen(batchFor(reader(0, ['message.*']), events).events), [1, 3]);

@@ -77,7 +77,7 @@ const emit = async () => {
   return eventId;
 };
 
-describe('a cursor that stands beyond the end of the log', () => {
+describe('a cursor beyond the end of the log', () => {
   const ahead = { tx: Number.MAX_SAFE_INTEGER, id: 0, atMs: Date.now() };
 
   test('is answered by a reset, and costs no other reader anything', async (t) => {

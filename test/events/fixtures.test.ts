@@ -21,7 +21,7 @@ before(async () => {
 });
 after(() => messaging.close());
 
-test('every event name has one example, which its schema takes as it stands', () => {
+test('every event name has one example, which its schema accepts unchanged', () => {
   assert.deepEqual(Object.keys(eventFixtures).toSorted(), [...EVENT_TYPES].toSorted());
   for (const type of EVENT_TYPES)
     assert.deepEqual(eventPayloads[type].parse(eventFixtures[type]), eventFixtures[type], type);

@@ -105,7 +105,7 @@ describe('GET /v1/events/stream', () => {
     assert.equal(madeUp.status, 400);
   });
 
-  test('a reader that comes back with its last id gets what it missed, once and in order', async () => {
+  test('a reader that comes back with its last id gets the missed events, once and in order', async () => {
     const reader = await readSse(stream(), auth);
     const first = await emit();
     await waitFor(() => reader.frames.length > 0);
@@ -161,7 +161,7 @@ describe('GET /v1/events/stream', () => {
     }
   });
 
-  test('a cursor older than the log is answered by an explicit reset with a cursor to go on with', async () => {
+  test('a cursor older than the log is answered by an explicit reset with a cursor to continue from', async () => {
     const old = encodeCursor({ tx: 1, id: 1, atMs: parts.clock.now().getTime() - 15 * 86_400_000 });
     const reader = await readSse(stream(), { ...auth, 'last-event-id': old });
     await waitFor(() => reader.frames.length > 0);
@@ -435,7 +435,7 @@ describe('GET /v1/events', () => {
     assert.deepEqual(forwards, ids);
   });
 
-  test('says when events after the cursor may be missing: it expired, or is of another log', async () => {
+  test('reports when events after the cursor may be missing: it expired, or is of another log', async () => {
     const nowMs = parts.clock.now().getTime();
     const list = async (after: string) =>
       (await fetch(`${server.url}/v1/events?after=${after}`, { headers: auth })).json() as Promise<{

@@ -86,7 +86,7 @@ describe('the examples', { timeout: 500_000 }, () => {
     return messages.filter(({ from }) => from.startsWith(ownPhone)).map(({ text }) => text);
   }
 
-  test('send-and-wait waits for the delivery, and says why a send was refused', async () => {
+  test('send-and-wait waits for the delivery, and prints why a send was refused', async () => {
     const example = copy('send-and-wait');
     const sending = example.start(['node', 'send.js', '5511988880001', 'Hello', 'order-1001'], env);
     assert.equal(await sending.ended, 0, sending.output());
@@ -99,7 +99,7 @@ describe('the examples', { timeout: 500_000 }, () => {
     assert.match(refused.output(), /^refused: INVALID_PHONE: .* \(trace \S+\)\n$/);
   });
 
-  test('webhook-receiver takes what is signed, refuses what is not, and handles a repeat once', async () => {
+  test('webhook-receiver accepts signed webhooks, refuses others, and handles a repeat once', async () => {
     const example = copy('webhook-receiver');
     const port = String(await freePort());
     const url = `http://127.0.0.1:${port}/hooks`;
@@ -168,7 +168,7 @@ describe('the examples', { timeout: 500_000 }, () => {
     assert.equal((await fetch(`${url}package.json`)).status, 404);
   });
 
-  test('inbox-bot answers, and after a kill goes on where it was and answers nothing twice', async () => {
+  test('inbox-bot answers, and after a kill continues where it was and answers nothing twice', async () => {
     const example = copy('inbox-bot');
     const command = ['node', 'bot.js'];
     const bot = example.start(command, env);
@@ -234,7 +234,7 @@ describe('the examples', { timeout: 500_000 }, () => {
     assert.deepEqual(await textsOf('5521977770007'), ['Hello, "7" is\nyour number']);
   });
 
-  test('bulk-send reports the rows that were refused, and goes on', async () => {
+  test('bulk-send reports refused rows, and continues', async () => {
     const example = copy('bulk-send');
     writeFileSync(path.join(example.folder, 'two.csv'), 'to,text\nnobody,Hello\n5521977771000,Hello\n');
     const run = example.start(['node', 'bulk.js', 'two.csv', 'report.csv', 'june'], env);

@@ -21,7 +21,7 @@ const REPLICAS = `
 /** The time until every worker has a connection to another node. */
 const AIM_MS = 10_000;
 
-test(`each of ${NODES} RabbitMQ nodes is killed for ${AWAY_MS / 1000} s under load: no accept fails, the workers go on with the others, each message goes out once, in order`, async (t) => {
+test(`each of ${NODES} RabbitMQ nodes is killed for ${AWAY_MS / 1000} s under load: no accept fails, the workers continue with the others, each message goes out once, in order`, async (t) => {
   const nodes = await startRabbitCluster();
   t.after(() => Promise.all(nodes.map((node) => node.stop())));
   const hosts = nodes.map(({ url }) => new URL(url).host).join(',');

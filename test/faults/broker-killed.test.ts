@@ -13,7 +13,7 @@ const INSTANCES = 20;
 /** The sending lasts twice as long as the broker is away, and some seconds more for its starts. */
 const PAUSE_MS = ((2 * AWAY_MS + 10_000) * INSTANCES) / SENDS;
 
-test(`the broker killed for ${AWAY_MS / 1000} s under load, then wiped: accepts go on, each message once, in order`, async (t) => {
+test(`the broker is killed for ${AWAY_MS / 1000} s under load, then wiped: accepts continue, each message goes out once, in order`, async (t) => {
   const broker = await startRabbit();
   t.after(() => broker.stop());
   const system = await useSystem(t, { workers: 2, amqpUrl: broker.url });

@@ -12,7 +12,7 @@ const INSTANCES = 4;
 const PER_INSTANCE = sized(30, 30, 300);
 
 for (const { short, raise, clear } of RABBIT_ALARMS)
-  test(`RabbitMQ short of ${short}: every worker is ready, also after its restart, says why, and sends go on`, async (t) => {
+  test(`RabbitMQ is short of ${short}: every worker is ready, also after its restart, reports why, and sends continue`, async (t) => {
     const rabbit = await startRabbit();
     t.after(() => rabbit.stop());
     const system = await useSystem(t, { workers: 2, amqpUrl: rabbit.url });

@@ -8,7 +8,7 @@ const KILLS = sized(1, 8, 20);
 const WEBHOOKS = sized(200, 1_000, 10_000);
 const PEOPLE = 40;
 
-test(`${WEBHOOKS} webhooks, doubled and shuffled, and the API killed ${KILLS} times: each is told, and none twice`, async (t) => {
+test(`${WEBHOOKS} webhooks, doubled and shuffled, and the API killed ${KILLS} times: each message is recorded, and none twice`, async (t) => {
   const cloud = await useCloudSystem(t, { workers: 1 });
   const { system, graph, number } = cloud;
   const poster = graph.poster(number);
@@ -50,7 +50,7 @@ test(`${WEBHOOKS} webhooks, doubled and shuffled, and the API killed ${KILLS} ti
   );
 });
 
-test(`${WEBHOOKS} webhooks in their order, and the workers killed ${KILLS} times each: each is told once, and in that order`, async (t) => {
+test(`${WEBHOOKS} webhooks in order, and the workers killed ${KILLS} times each: each message is recorded once, and in that order`, async (t) => {
   const { system, graph, number, drained } = await useCloudSystem(t, { workers: 2 });
   const poster = graph.poster(number);
   poster.hold(true);

@@ -16,7 +16,7 @@ const INSTANCES = 16;
 const SEND_EVERY_MS = 250;
 const RECEIVED_PER_SECOND = 20;
 
-test(`connections to the database and the broker are cut after any byte for ${LASTS_MS / 1000} s: no process ends, each message and each event is told once`, async (t) => {
+test(`connections to the database and the broker are cut after any byte for ${LASTS_MS / 1000} s: no process ends, each message and each event comes once`, async (t) => {
   const { system, links } = await start(t);
   const { company, instances } = await connectInstances(system, INSTANCES);
   const { delivered } = await receiveWebhooks(t, system, company.companyId, 'message.*');

@@ -71,7 +71,7 @@ const open = (url: string) =>
   createDb({ url, poolSize: 1, log: createLog({ level: 'silent', role: 'test' }), name: 'test' });
 
 for (const [name, prepare] of Object.entries(WAYS))
-  test(`${name}, for ${AWAY_MS / 1000} s under load: sends are told to come again, each goes out once and in order, each received message is told once`, async (t) => {
+  test(`${name}, for ${AWAY_MS / 1000} s under load: sends are answered with Retry-After, each goes out once and in order, each received message is recorded once`, async (t) => {
     const postgres = await startPostgres();
     t.after(() => postgres.stop());
     const way = await prepare(t, postgres);

@@ -18,7 +18,7 @@ const AIM_MS = 10_500;
 /** The time limit of an accept, and some more for a busy machine. */
 const NEVER_MS = 12_000;
 
-test(`PostgreSQL stands still for ${STALL_MS / 1000} s: accepts answer 503 within 10 s, and their keys replay`, async (t) => {
+test(`PostgreSQL is frozen for ${STALL_MS / 1000} s: accepts answer 503 within 10 s, and their keys replay`, async (t) => {
   const postgres = await startPostgres({ fsync: false });
   t.after(() => postgres.stop());
   const databaseUrl = postgres.urlOf('postgres');

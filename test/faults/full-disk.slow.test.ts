@@ -17,7 +17,7 @@ const INSTANCES = 8;
 const PAUSE_MS = 100;
 const SIZE_MB = 96;
 
-test(`the database's disk is full for ${FULL_MS / 1000} s under load: sends are told to come again, each message goes out once, in order`, async (t) => {
+test(`the database's disk is full for ${FULL_MS / 1000} s under load: sends are answered with Retry-After, each message goes out once, in order`, async (t) => {
   const disk = makeSmallDisk(SIZE_MB);
   if (!disk) return assert.notEqual(process.getuid?.(), 0, 'root fills a disk of its own here');
   const postgres = await startPostgres();

@@ -61,7 +61,7 @@ async function receivedBy(system: System, instanceId: string) {
   return found.rows;
 }
 
-test('a received message that kills its worker each time ends after a few deaths, and what follows it arrives', async (t) => {
+test('a received message that kills its worker each time ends after a few deaths, and later messages arrive', async (t) => {
   const system = await useSystem(t);
   const { instances } = await connectInstances(system, 1);
   const { id, phone } = instances[0]!;

@@ -17,7 +17,7 @@ const APART_MS = 150;
 /** The time to schedule all of them on a busy machine. */
 const AHEAD_MS = 20_000;
 
-test(`a worker that claimed scheduled sends stands still for 3 s, ${PAUSES} times: none overtakes another of its instance`, async (t) => {
+test(`a worker that claimed scheduled sends is frozen for 3 s, ${PAUSES} times: no send overtakes another of its instance`, async (t) => {
   const system = await useSystem(t, { workers: 3 });
   const { company, instances } = await connectInstances(system, INSTANCES);
   const { rows } = await system.db.query<{ now: Date }>('SELECT clock_timestamp() AS now');

@@ -56,7 +56,7 @@ const STORAGES: Record<string, (t: TestContext) => Promise<Storage>> = {
 };
 
 for (const [name, open] of Object.entries(STORAGES))
-  test(`${name} is away for ${AWAY_MS / 1000} s under load: pictures wait, each goes out once and in order, and each that is received is told once, with its media`, async (t) => {
+  test(`${name} is away for ${AWAY_MS / 1000} s under load: pictures wait, each goes out once and in order, and each received one is recorded once, with its media`, async (t) => {
     const storage = await open(t);
     const system = await useSystem(t, { workers: 2, env: storage.env });
     const { company, instances } = await connectInstances(system, INSTANCES);

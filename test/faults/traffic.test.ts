@@ -16,7 +16,7 @@ for (const [status, code] of [
   [409, 'BLOCKED_TEMPERATURE_LIMIT'],
   [422, 'IDEMPOTENCY_KEY_REUSED'],
 ] as const) {
-  test(`the traffic of the faults ends at once on ${status} ${code}, and says so`, async (t) => {
+  test(`the traffic of the faults ends at once on ${status} ${code}, and reports it`, async (t) => {
     const server = await startHttp((res) => refuse(res, status, code));
     t.after(() => server.close());
     const traffic = await send(server.url);
@@ -27,7 +27,7 @@ for (const [status, code] of [
   });
 }
 
-test('the traffic of the faults repeats under one key what may pass', async (t) => {
+test('the traffic of the faults repeats requests that may pass under one key', async (t) => {
   const passing: [number, string][] = [
     [503, 'SERVICE_UNAVAILABLE'],
     [500, 'INTERNAL_ERROR'],

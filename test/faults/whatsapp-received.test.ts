@@ -28,7 +28,7 @@ const WHATS = ['process', 'connections', 'cuts', 'database', 'process', 'lease']
 /** The messages written to an instance, in order: by the id of each message, its chat. */
 type Written = Map<string, string>;
 
-test(`${KILLS} kills of workers, connections, the database and leases while WhatsApp messages arrive in bursts: each is stored and told once, in order`, async (t) => {
+test(`${KILLS} kills of workers, connections, the database and leases while WhatsApp messages arrive in bursts: each message is stored once and causes one event, in order`, async (t) => {
   const { network, system, call, link } = await useWhatsAppSystem(t);
   const terminator = createTerminator(system.env.DATABASE_URL!);
   t.after(() => terminator.close());

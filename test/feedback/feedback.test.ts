@@ -97,7 +97,7 @@ describe('feedback', () => {
     assert.equal((await server.mailsTo(ROOT_EMAIL)).length, before);
   });
 
-  test('POST 201: what the mailboxes have no room for is kept all the same', async () => {
+  test('POST 201: feedback without room in the mailboxes is kept, too', async () => {
     for (let n = 0; n < 25; n++)
       assert.equal((await give({ kind: 'idea', message: `nth ${n}` })).status, 201);
     const mails = (await server.mailsTo(ROOT_EMAIL)).filter(({ subject }) => subject.startsWith('Feedback'));
@@ -127,7 +127,7 @@ describe('feedback', () => {
     refused(await list('', owner.jwt), 403, 'SUPERADMIN_REQUIRED');
   });
 
-  test('PATCH 200: done and open again; 404 what is not there; 400 another state', async () => {
+  test('PATCH 200: done and open again; 404 for unknown feedback; 400 for another state', async () => {
     const { id, updated_at } = (await list('?limit=1')).body.data[0];
     server.clock.advance(1_000);
     const done = await mark(id, { state: 'done' });
@@ -144,7 +144,7 @@ describe('feedback', () => {
     refused(await mark(id, { state: 'done' }, owner.jwt), 403, 'SUPERADMIN_REQUIRED');
   });
 
-  test('it outlives the user who wrote it, and goes with the company', async () => {
+  test('it outlives its author, and is deleted with the company', async () => {
     const other = await newOwner(server);
     const member = await newMember(server, other, 'agent');
     const { body } = await give({ kind: 'bug', message: 'of one who leaves' }, { jwt: member.jwt });

@@ -28,7 +28,7 @@ function documentedCommands(): { backup: string; restore: string } {
   return { backup: backup!, restore: restore! };
 }
 
-test('a dump made while messages are queued, restored into another cluster as the manual says, with a new broker: each goes out once', async (t) => {
+test('a dump made while messages are queued is restored into another cluster by the manual, with a new broker: each goes out once', async (t) => {
   const tools = ensurePostgresTools();
   const [first, second] = await Promise.all([
     startPostgres({ binaries: tools }),

@@ -99,7 +99,7 @@ describe('Posthorn as separate processes on PostgreSQL and RabbitMQ', () => {
     await system.db.query(`DROP DATABASE ${name} WITH (FORCE)`);
   });
 
-  it('takes a text from one API server and tells what became of it by webhook and by the other server', async () => {
+  it('accepts a text at one API server and reports its outcome by webhook and by the other server', async () => {
     ({ api_key: key } = await call(0, 'POST', '/v1/auth/quick-register', { email: 'flow@example.com' }));
     ({ id: instanceId } = await call(1, 'POST', '/v1/instances', { name: 'first' }));
     await call(0, 'POST', `/v1/instances/${instanceId}/connect`);
@@ -132,7 +132,7 @@ describe('Posthorn as separate processes on PostgreSQL and RabbitMQ', () => {
     assert.equal((await call(1, 'GET', `/v1/instances/${instanceId}/message/${message_id}`)).status, 'read');
   });
 
-  it('tells the collector one trace of a message, from its request to the delivery of what became of it', async () => {
+  it('sends the collector one trace of a message, from its request to the delivery of its events', async () => {
     const answer = await fetch(`${system.urls[0]}/v1/instances/${instanceId}/messages/text`, {
       method: 'POST',
       headers: { 'x-api-key': key, 'content-type': 'application/json', 'idempotency-key': randomUUID() },
@@ -195,7 +195,7 @@ describe('Posthorn as separate processes on PostgreSQL and RabbitMQ', () => {
     }
   });
 
-  it('tells every figure that the alerts and the dashboard ask for', async () => {
+  it('exports every metric that the alerts and the dashboard query', async () => {
     const read = async (base: string) => (await fetch(`${base}/metrics`)).text();
     const workers = await Promise.all(system.workers.map(({ url }) => read(url)));
     const all = [...workers, ...(await Promise.all(system.urls.map(read)))].join('\n');
@@ -221,7 +221,7 @@ describe('Posthorn as separate processes on PostgreSQL and RabbitMQ', () => {
     assert.equal(sum('posthorn_unsent_messages{state="CONNECTED"}'), 0);
   });
 
-  it('drains a worker on request: the other one takes its instances, and sends go on', async () => {
+  it('drains a worker on request: the other one takes its instances, and sends continue', async () => {
     const { rows } = await system.db.query<{ id: number }>(
       `SELECT owner_id AS id FROM shards JOIN instances USING (shard) WHERE instances.id = $1`,
       [instanceId],
@@ -254,7 +254,7 @@ describe('Posthorn as separate processes on PostgreSQL and RabbitMQ', () => {
   const otherThan = async (id: number) =>
     (await system.db.query<{ id: number }>('SELECT id FROM workers WHERE id <> $1', [id])).rows[0]!;
 
-  it('hands its shards over when a worker is told to stop, and the other goes on', async () => {
+  it('hands the shards of a stopping worker over, and the other one continues', async () => {
     assert.equal(await system.workers[0]!.kill('SIGTERM'), 0);
     const { message_id } = await sendText(1, 'Still there?');
     await waitFor(() => typesOf(message_id).includes('message.read'), 60_000, {
@@ -277,7 +277,7 @@ describe('Posthorn as separate processes on PostgreSQL and RabbitMQ', () => {
     ['messaging', 'server/messaging/main.ts'],
     ['worker', 'worker/main.ts'],
   ] as const)
-    it(`says in one line which setting of ${role} is missing or wrong`, async () => {
+    it(`reports a missing or wrong setting of ${role} in one line`, async () => {
       const { DATABASE_URL, ...rest } = system.env;
       const missing = await runMain(entry, rest).catch((err) => err);
       assert.equal(missing.code, 1);

@@ -132,7 +132,7 @@ test('a number is paired over the API, sends, receives, and refuses what it cann
   assert.deepEqual([refused.status, refused.body.error_code], [501, 'NOT_IMPLEMENTED']);
 });
 
-test('the next worker goes on with the sessions of the one before, without another pairing', async () => {
+test('the next worker continues the sessions of the one before, without another pairing', async () => {
   const [own, friend] = [network.phone('5511500000011'), network.phone('5511500000012')];
   const id = await pair(own);
   friend.text(own, 'before');
@@ -200,7 +200,7 @@ test('messages from before the pairing are there, announced by history.synced an
   assert.deepEqual(rows, []);
 });
 
-test('a frame that cannot be read costs one connection of one instance, and last_error says why', async () => {
+test('an unreadable frame ends one connection of one instance, and last_error has the reason', async () => {
   const [own, other] = [network.phone('5511500000041'), network.phone('5511500000042')];
   const friend = network.phone('5511500000043');
   const [id, beside] = [await pair(own), await pair(other)];

@@ -340,7 +340,7 @@ describe('bad requests', () => {
     ['BANNED', 'INSTANCE_BANNED'],
     ['HARD_PAUSED', 'INSTANCE_HARD_PAUSED'],
   ] as const) {
-    test(`409 ${code} while the instance is ${state}; lists are read all the same`, async () => {
+    test(`409 ${code} while the instance is ${state}, but lists can still be read`, async () => {
       const id = await seedInstance(pipeline.api.parts.db, pipeline.company.companyId, { state });
       const other = { ...instance, id };
       const answer = await call('POST', '/groups', { name: 'x' }, other);

@@ -19,7 +19,7 @@ describe('a private PostgreSQL', () => {
   });
   after(() => server.stop());
 
-  it('keeps what was committed when it is killed, and the pool finds it again', async () => {
+  it('keeps committed data when it is killed, and the pool reconnects', async () => {
     const db = connect(server.url);
     await db.query('CREATE TABLE kept (n int)');
     await db.query('INSERT INTO kept VALUES (1)');
@@ -70,7 +70,7 @@ describe('a private PostgreSQL', () => {
 });
 
 describe('test databases', () => {
-  it('are migrated, and what one file writes no other sees', async () => {
+  it('are migrated, and no file sees the rows of another', async () => {
     const [one, two] = await Promise.all([createTestDatabase(), createTestDatabase()]);
     const [first, second] = [connect(one.url), connect(two.url)];
     const tables = "SELECT count(*) AS n FROM information_schema.tables WHERE table_schema = 'public'";

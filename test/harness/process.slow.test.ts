@@ -15,7 +15,7 @@ const program = (name: string, source: string) => {
 };
 
 describe('a program under test', () => {
-  it('counts as started when it says so, and starts again with another environment', async () => {
+  it('counts as started once it reports it, and starts again with another environment', async () => {
     const entry = program(
       'greet',
       `process.on('SIGTERM', () => process.exit(3)); console.log('hello ' + process.env.NAME); setInterval(() => {}, 1000);`,

@@ -83,7 +83,7 @@ describe('npm test', () => {
     assert.equal(code, 1);
   });
 
-  it('is red when an answer of ours is not what the OpenAPI documents say, though every test passes', async () => {
+  it('is red when an answer of ours contradicts the OpenAPI documents, though every test passes', async () => {
     const { code, output } = await runSample(`
       import { createServer } from 'node:http';
       it('a', async () => {
@@ -140,7 +140,7 @@ describe('npm test', () => {
       "it('hangs', () => new Promise(() => setInterval(() => {}, 1_000)));",
     ],
   ] as const)
-    it(`ends ${where} that hangs, and goes on with the next`, async () => {
+    it(`ends ${where} that hangs, and continues with the next`, async () => {
       const since = performance.now();
       const { code, output, lastLine } = await runSample(`${source} it('passes', () => {});`, {
         args: ['--limit', '2'],
@@ -166,7 +166,7 @@ describe('npm test', () => {
     assert.equal(code, 1);
   });
 
-  it('hides the real services of the shell from the programs under test, and gives the broker to who asks', async () => {
+  it('hides the real services of the shell from the programs under test, and gives the broker to files that ask', async () => {
     const { url } = await createTestVhost();
     const { code, output } = await runSample(
       `import { createTestVhost } from ${RABBITMQ};

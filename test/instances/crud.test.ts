@@ -59,7 +59,7 @@ describe('instances of a company', () => {
       assert.equal((await create(name)).status, 201, name);
   });
 
-  test('a name is given once in a company, whatever its case, and again in another', async () => {
+  test('a name is unique in a company, in any case, and may be used in another', async () => {
     assert.equal((await create('Sales')).status, 201);
     const twice = await create('sALES');
     assert.deepEqual([twice.status, twice.body.error_code], [409, 'DUPLICATE_INSTANCE_NAME']);

@@ -97,7 +97,7 @@ describe('an instance whose login the network has refused', () => {
     });
   }
 
-  it('logs in again when the owner before logs in late, once, and no event says so', async () => {
+  it('logs in again, once, when the owner before logs in late, and no event reports it', async () => {
     const instance = await pair(api, logins, await whatsapp.newPhone());
     const paired = logins.credentials;
     const { db } = api.api.parts;
@@ -126,7 +126,7 @@ describe('an instance whose login the network has refused', () => {
     assert.equal((await connectionOf(api, instance)).moves[0].reason, 'replaced');
   });
 
-  it('says that it is locked out before it was ever connected, and refuses to be pushed', async (t) => {
+  it('reports that it is locked out before it was ever connected, and refuses to be pushed', async (t) => {
     t.after(() => {
       whatsapp.network.faults.failLogin = null;
     });
@@ -136,7 +136,7 @@ describe('an instance whose login the network has refused', () => {
     await refusesToBePushed(instance);
   });
 
-  it('says that it is locked out after it was connected, and refuses to be pushed', async (t) => {
+  it('reports that it is locked out after it was connected, and refuses to be pushed', async (t) => {
     t.after(() => {
       whatsapp.network.faults.failLogin = null;
     });

@@ -67,7 +67,7 @@ describe('instances that move between shards', () => {
     );
   }
 
-  test('an operator places one into another shard: what is sent meanwhile arrives once and in order, by one session at a time', async () => {
+  test('an operator moves an instance into another shard: messages sent meanwhile arrive once and in order, by one session at a time', async () => {
     const instance = await sending.connect();
     const to = (shardOf(instance.id, DEFAULT_SHARDS) + 1) % DEFAULT_SHARDS;
     await sendInOrder(instance, 30, async () => {

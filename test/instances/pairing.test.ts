@@ -34,7 +34,7 @@ describe('pairing an instance', () => {
       new Date(api.parts.clock.now().getTime() + lifeMs),
     );
 
-  test('the QR is a PNG, or JSON when that is what is asked for', async () => {
+  test('the QR is a PNG, or JSON on request', async () => {
     const id = await seed('PAIRING', 'connected');
     await showQr(id, 'the text of the code');
     const picture = await fetch(`${api.url}/v1/instances/${id}/qr`, {
@@ -50,7 +50,7 @@ describe('pairing an instance', () => {
     assert.ok(Date.parse(json.body.expires_at) > api.parts.clock.now().getTime());
   });
 
-  test('each code is told by instance.qr_updated', async () => {
+  test('each code causes instance.qr_updated', async () => {
     const id = await seed('PAIRING', 'connected');
     for (const qr of ['the first code', 'the second code']) await showQr(id, qr);
     const { rows } = await api.parts.db.query<{ data: Record<string, string> }>(
@@ -113,7 +113,7 @@ describe('pairing an instance', () => {
     assert.ok(Date.parse(body.expires_at) > api.parts.clock.now().getTime());
   });
 
-  test('a network that gives no code is 503 with Retry-After, and tells nothing of why', async () => {
+  test('a network that gives no code is 503 with Retry-After, without the reason', async () => {
     const id = await seed('PAIRING', 'connected');
     const asked = api.call('POST', `/v1/instances/${id}/pairing-code`, {
       key: owner.apiKey,

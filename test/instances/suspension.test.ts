@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 
 describe('suspending a company', () => {
-  test('disconnects its instances, which go on as they were when it is reactivated', async () => {
+  test('disconnects its instances, which continue as before when it is reactivated', async () => {
     const idle = await seedInstance(pipeline.api.parts.db, pipeline.company.companyId, {
       state: 'DISCONNECTED',
     });
@@ -41,7 +41,7 @@ describe('suspending a company', () => {
     );
   });
 
-  test('keeps what is queued: sent once, when it is reactivated', async () => {
+  test('keeps queued messages, which are sent once when it is reactivated', async () => {
     const phone = pipeline.newPhone();
     const typed = { humanize_enabled: true };
     await pipeline.call(instance, 'PATCH', '/settings', typed);
@@ -61,7 +61,7 @@ describe('suspending a company', () => {
     await waitFor(async () => (await at.ledgerOf(phone)) === 2, 10_000);
   });
 
-  test('a task that its worker has not heard of is not handed out while it lasts', async () => {
+  test('keeps a task from a worker that does not know of it yet', async () => {
     const { createPendingLoader } = await import('@posthorn/core/sending/load-pending.ts');
     const away = await seedInstance(pipeline.api.parts.db, pipeline.company.companyId, {
       state: 'CONNECTED',
@@ -80,7 +80,7 @@ describe('suspending a company', () => {
     assert.equal((await pending()).length, 1);
   });
 
-  test('leaves what is sent to its numbers to the network, which gives it afterwards', async () => {
+  test('leaves messages to its numbers with the network, which delivers them afterwards', async () => {
     await at.setStatus('suspended');
     await at.stateBecomes('DISCONNECTED', instance.id);
     const phone = pipeline.newPhone();

@@ -55,7 +55,7 @@ describe('facts that a network makes up', () => {
     }
   });
 
-  test('become what can be stored', () => {
+  test('are changed so that they can be stored', () => {
     for (const color of [LABEL_COLOR_MAX + 1, -1, 1.5, 'red', null]) {
       assert.equal(sanitizeLabel(fact('label', { labelId: '1', color }), NOW)?.color, 0, String(color));
     }
@@ -95,7 +95,7 @@ describe('facts that a network makes up', () => {
   });
 });
 
-describe('an instance whose network tells nonsense', () => {
+describe('an instance whose network sends nonsense', () => {
   let pipeline: Sending;
   let instance: TestInstance;
   before(async () => {
@@ -104,7 +104,7 @@ describe('an instance whose network tells nonsense', () => {
   });
   after(() => pipeline.close());
 
-  test('goes on with what follows', async () => {
+  test('continues with the next news', async () => {
     const tell = (said: object) =>
       pipeline.sandbox.post('/events', {
         account: instance.phone,

@@ -31,8 +31,8 @@ const heard = (lid: string, text: string) =>
   pipeline.event(instance, 'message.received', (data) => data.from === lid && data.content.text === text);
 const learnt = (lid: string) => waitFor(async () => (await get(`/lids/${lid}`)).status === 200 || undefined);
 
-describe('somebody whose phone the network tells at once', () => {
-  test('is named by it in every event, and by the anonymous id as the network said', async () => {
+describe('a person whose phone the network reveals at once', () => {
+  test('is named by the phone in every event, and by the anonymous id of the network', async () => {
     const { phone, lid, group } = await stranger('at_once');
     await say(phone, group, 'hello');
     const { data } = await heard(lid, 'hello');
@@ -43,7 +43,7 @@ describe('somebody whose phone the network tells at once', () => {
     assert.deepEqual(member, { jid: lid, phone, role: 'member' });
   });
 
-  test('receipts in groups name the phone too', async () => {
+  test('has the phone in receipts in groups too', async () => {
     const { phone, lid, group } = await stranger('at_once');
     const { message_id: id } = await pipeline.send(instance, '/messages/text', { to: group, text: 'all' });
     const { data } = await pipeline.event(
@@ -54,7 +54,7 @@ describe('somebody whose phone the network tells at once', () => {
     assert.equal(data.phone, phone);
   });
 
-  test('and so do edits, deletes and reactions', async () => {
+  test('has the phone in edits, deletes and reactions too', async () => {
     const { phone, lid, group } = await stranger('at_once');
     const { id } = await say(phone, group, 'first');
     const first = await heard(lid, 'first');
@@ -79,7 +79,7 @@ describe('somebody whose phone the network tells at once', () => {
     assert.equal(deleted.data.phone, phone);
   });
 
-  test('a message of theirs is pinned and starred by naming the sender that its event told', async () => {
+  test('has messages that are pinned and starred by the sender in their event', async () => {
     const { phone, lid, group } = await stranger('at_once');
     const { id } = await say(phone, group, 'star');
     await heard(lid, 'star');
@@ -89,8 +89,8 @@ describe('somebody whose phone the network tells at once', () => {
   });
 });
 
-describe('somebody whose phone is told later', () => {
-  test('is unknown until then; what was stored is mended', async () => {
+describe('a person whose phone the network reveals later', () => {
+  test('is unknown until then; stored rows are corrected', async () => {
     const { phone, lid, group } = await stranger('later');
     await say(phone, group, 'who am I');
     assert.equal((await heard(lid, 'who am I')).data.phone, '');
@@ -108,7 +108,7 @@ describe('somebody whose phone is told later', () => {
     );
   });
 
-  test('statuses and their views are mended, and each viewer counts once', async () => {
+  test('has corrected statuses and views then, and each viewer counts once', async () => {
     const { phone, lid } = await stranger('later');
     await pipeline.sandbox.post(`/phones/${instance.phone}/contacts`, { add: [phone], mutual: true });
     await pipeline.sandbox.post(`/phones/${phone}/messages`, { to: 'status', text: 'news of mine' });
@@ -138,7 +138,7 @@ describe('somebody whose phone is told later', () => {
     assert.deepEqual([both.count, both.viewers[0].receipt_type], [1, 'played']);
   });
 
-  test('the network may be asked: what it answers is kept', async () => {
+  test('can be looked up at the network, whose answer is kept', async () => {
     const { phone, lid } = await stranger('at_once');
     await learnt(lid);
     await pipeline.api.parts.db.query('DELETE FROM lids WHERE lid = $1', [lid]);
@@ -247,7 +247,7 @@ describe('a chat with somebody under an anonymous id', () => {
     assert.deepEqual([read.status, read.body.unread_count], [200, 0]);
   });
 
-  test('is one chat, whatever arrives while the network is asked who it is', async () => {
+  test('has one chat, whatever arrives while the network is asked for the person', async () => {
     const people = await Promise.all(Array.from({ length: 8 }, () => stranger('at_once')));
     await Promise.all(people.map(({ lid }) => learnt(lid)));
     const lids = people.map(({ lid }) => lid);
@@ -290,7 +290,7 @@ describe('a chat with somebody under an anonymous id', () => {
     assert.deepEqual(rows, [{ chat_jid: `${phone}@s.whatsapp.net`, outbound_consecutive: 0 }]);
   });
 
-  test('a pair that is none is passed over', async () => {
+  test('an invalid pair is skipped', async () => {
     for (const [lid, phone] of [
       ['160000000000003@lid', 'nobody'],
       ['160000000000003@s.whatsapp.net', '5511999990000'],
@@ -303,7 +303,7 @@ describe('a chat with somebody under an anonymous id', () => {
   });
 });
 
-describe('somebody whose phone is never told', () => {
+describe('a person whose phone the network never reveals', () => {
   test('stays an anonymous id', async () => {
     const { phone, lid, group } = await stranger('never');
     await say(phone, group, 'nobody');
@@ -327,7 +327,7 @@ describe('somebody whose phone is never told', () => {
 });
 
 describe('an anonymous id as a recipient', () => {
-  test('is 400 INVALID_RECIPIENT, whatever is sent', async () => {
+  test('is 400 INVALID_RECIPIENT for every kind of send', async () => {
     const to = '150000000000001@lid';
     for (const [method, path, body] of [
       ['POST', '/messages/text', { to, text: 'x' }],

@@ -42,7 +42,7 @@ describe('base64 in pieces', () => {
     );
   });
 
-  test('refuses what is none', () => {
+  test('refuses invalid base64', () => {
     for (const text of [
       'a',
       'ab$=',
@@ -91,7 +91,7 @@ describe('the media in a JSON body', () => {
     { maxKeys: 5 },
   );
 
-  test('is found at any place and however it is cut, and the rest stays what it was', () => {
+  test('is found at any place and however it is cut, and the rest stays unchanged', () => {
     fc.assert(
       fc.property(
         other,
@@ -118,7 +118,7 @@ describe('the media in a JSON body', () => {
     );
   });
 
-  test('in escapes of every kind is what the escapes mean', () => {
+  test('is unescaped from escapes of every kind', () => {
     const text = '{"media_base64":"A\\u0042\\/\\n\\u002bC","to":"x"}';
     for (let cut = 0; cut <= text.length; cut += 1) {
       assert.deepEqual(scan(text, [cut]), {
@@ -128,7 +128,7 @@ describe('the media in a JSON body', () => {
     }
   });
 
-  test('that is no string, or not at the top, is left where it stands', () => {
+  test('is left in place when it is no string, or not at the top', () => {
     for (const text of [
       '{"media_base64":null}',
       '{"media_base64":5,"a":"b"}',

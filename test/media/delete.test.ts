@@ -138,7 +138,7 @@ describe('DELETE /media/{media_id}', () => {
     assert.deepEqual(rows, [{ user_id: admin.userId, instance_id: instanceId, media_id: id }]);
   });
 
-  test('403 for an agent, 404 for what is not there, not theirs or of another instance', async () => {
+  test('403 for an agent, 404 for media that is unknown, not theirs or of another instance', async () => {
     const id = await stored(await jpeg());
     const agent = await withRole(media.parts.db, company, 'agent');
     const refused = await remove(id, agent.apiKey);

@@ -134,7 +134,7 @@ test('every page, filter and total agrees with a plain reading of the rows', asy
   assert.equal((await list(instanceId, company.apiKey, {})).limit, 50);
 });
 
-test('conversations sum up what each chat has, also after some of it is gone', async () => {
+test('conversations sum up the media of each chat, also after some of it is removed', async () => {
   const company = await seedCompany(media.parts.db);
   const instanceId = await seedInstance(media.parts.db, company.companyId);
   let all = await seed(company.companyId, instanceId, 150);

@@ -48,7 +48,7 @@ describe('a media type is judged as a whole', () => {
       assert.equal(parseMimeType(text)?.bare, 'image/png', text);
   });
 
-  test('sends take what fits them', () => {
+  test('sends accept the types that fit them', () => {
     const cases: [MediaKind, string, boolean][] = [
       ['image', 'image/png', true],
       ['image', 'image/svg+xml', false],

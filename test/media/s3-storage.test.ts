@@ -154,7 +154,7 @@ describe('the s3 storage, when a request fails for a moment,', () => {
     });
   }
 
-  test('takes no answer for a success that tells of an error after its status', async () => {
+  test('takes no answer for a success when an error follows its status', async () => {
     const key = newKey();
     s3.trouble('complete', 'late error');
     await storeBytes(storage, key, randomBytes(6 * MIB));
@@ -200,7 +200,7 @@ describe('the s3 storage, against an account or a bucket that is wrong,', () => 
       });
   }
 
-  test('says that it is refused, and not that the object is missing', async () => {
+  test('reports a refusal, and not a missing object', async () => {
     const secretAccessKey = 'another';
     await refuses(
       await connect({ credentials: { ...s3.account, secretAccessKey } }),
@@ -213,7 +213,7 @@ describe('the s3 storage, against an account or a bucket that is wrong,', () => 
     await assert.rejects(storage.open(newKey()), StorageError);
   });
 
-  test('tells in which region the bucket is', async () => {
+  test('reports the region of the bucket', async () => {
     const elsewhere = await connect({ region: 'us-east-1' });
     await assert.rejects(storeBytes(elsewhere, newKey(), Buffer.from('x')), {
       name: 'StorageError',
@@ -238,7 +238,7 @@ describe('the s3 storage, against an account or a bucket that is wrong,', () => 
 });
 
 describe('the s3 storage, while its server is away,', () => {
-  test('fails, and goes on when the server is back', async () => {
+  test('fails, and works again when the server is back', async () => {
     const [key, bytes] = [newKey(), randomBytes(6 * MIB)];
     await storeBytes(storage, key, bytes);
     await s3.goAway();
@@ -285,7 +285,7 @@ describe('a download of the s3 storage', () => {
     await assert.rejects(storage.open(key, { start: 10, end: 12 }), StorageError);
   });
 
-  test('holds up nothing else, however many stand still', async () => {
+  test('delays nothing else, however many hang', async () => {
     const key = newKey();
     await storeBytes(storage, key, randomBytes(4 * MIB));
     const patient = await connect({ idleTimeoutMs: 60_000 });

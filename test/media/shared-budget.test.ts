@@ -27,7 +27,7 @@ describe('a budget that companies share', () => {
     assert.ok(fill(budget, 201, 1) >= 1);
   });
 
-  it('lets one alone take what is larger than all of it', () => {
+  it('lets a single holder take more than the whole budget', () => {
     const budget = createSharedBudget(10);
     const release = budget.take(1, 100);
     assert.throws(() => budget.take(2, 1), /too much media/);

@@ -181,7 +181,7 @@ describe('the four forms of a media source', () => {
 });
 
 describe('a form', () => {
-  test('takes mentions repeated, as CSV and as a JSON array, wherever the file stands', async () => {
+  test('takes mentions repeated, as CSV and as a JSON array, wherever the file is in the form', async () => {
     const [a, b] = ['5511900000001@s.whatsapp.net', '5511900000002@s.whatsapp.net'];
     for (const mentions of [
       [a, b],

@@ -41,7 +41,7 @@ async function upload(bytes: Buffer) {
 }
 
 describe('while the bucket is away', () => {
-  test('a send waits and goes once, and what is received is told with its media', async () => {
+  test('a send waits and goes out once, and received messages are recorded with their media', async () => {
     const [picture, received] = [await jpeg(), await jpeg({ width: 50 })];
     const { body } = await upload(picture);
     const [to, from] = [pipeline.newPhone(), pipeline.newPhone()];
@@ -92,7 +92,7 @@ describe('while the bucket is away', () => {
 });
 
 describe('a disk that is not mounted when a process starts', () => {
-  test('is away, whatever lies below it, and is there once it is mounted', async (t) => {
+  test('is away, whatever is in the folder below it, and is back once it is mounted', async (t) => {
     const server = await startMediaServer();
     t.after(() => server.close());
     const { parts, config } = server;

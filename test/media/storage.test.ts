@@ -60,7 +60,7 @@ async function impatientGcs(t: TestContext): Promise<Storage> {
 
 for (const name of ['disk', 'gcs', 's3']) {
   describe(`the ${name} storage`, () => {
-    test('gives back what it was given, whole or in any range, large and small', async () => {
+    test('returns the stored bytes, whole or in any range, large and small', async () => {
       const storage = storages[name]!;
       for (const size of [1, 1000, 300_000, 11 * 1024 * 1024]) {
         const bytes = randomBytes(size);
@@ -79,7 +79,7 @@ for (const name of ['disk', 'gcs', 's3']) {
       }
     });
 
-    test('says that an object is missing, and removes one as often as it is told to', async () => {
+    test('reports a missing object, and removes one any number of times', async () => {
       const storage = storages[name]!;
       const key = `1/x/${randomUUID()}`;
       await assert.rejects(storage.open(key), StorageMissing);
@@ -134,7 +134,7 @@ describe('the gcs storage', () => {
     assert.equal(gcs.asked.filter((each) => each === 'PUT resumable-chunk').length, 3);
   });
 
-  test('tries again what failed for a moment, and stores it once', async () => {
+  test('repeats a write that failed for a moment, and stores it once', async () => {
     const key = `again/${randomUUID()}`;
     gcs.fail('multipart', 503, 1);
     await storeBytes(storages.gcs!, key, Buffer.from('small'));
@@ -144,7 +144,7 @@ describe('the gcs storage', () => {
     assert.equal(gcs.objects.get(key)!.bytes.toString(), 'small');
   });
 
-  test('reads again what was refused for a moment', async () => {
+  test('repeats a read that was refused for a moment', async () => {
     const key = `read/${randomUUID()}`;
     await storeBytes(storages.gcs!, key, Buffer.from('small'));
     gcs.fail('media', 503, 2);
@@ -153,7 +153,7 @@ describe('the gcs storage', () => {
 
   // An uncaught error, as the vendor's library threw, would end this process as well.
   for (const status of [403, 429, 500, 503])
-    test(`says so when a read is answered with ${status}`, async () => {
+    test(`reports a read that is answered with ${status}`, async () => {
       const key = `read/${randomUUID()}`;
       await storeBytes(storages.gcs!, key, Buffer.from('small'));
       gcs.fail('media', status, 10);
@@ -190,7 +190,7 @@ describe('the gcs storage', () => {
     await assert.rejects(storage.open(key), StorageError);
   });
 
-  test('says so when it is refused', async () => {
+  test('reports a refusal', async () => {
     const key = `refused/${randomUUID()}`;
     gcs.fail('multipart', 403, 1);
     await assert.rejects(storeBytes(storages.gcs!, key, Buffer.from('x')), StorageError);
@@ -224,7 +224,7 @@ const buckets: Record<string, Bucket> = {
 };
 
 for (const [name, bucket] of Object.entries(buckets)) {
-  test(`the whole API stands on the ${name} storage when its bucket is named`, async () => {
+  test(`the whole API works on the ${name} storage when its bucket is named`, async () => {
     const media = await startMediaServer(bucket.env());
     try {
       assert.equal(media.media.storage!.name, name);

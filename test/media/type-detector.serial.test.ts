@@ -40,7 +40,7 @@ describe('a file that leads its parser astray', () => {
 });
 
 describe('the type detector', () => {
-  test('ends a thread that stands still or dies, and goes on with the next', async () => {
+  test('ends a thread that hangs or dies, and continues with the next', async () => {
     const entry = path.join(dir, 'thread.mjs');
     await writeFile(
       entry,
@@ -88,7 +88,7 @@ describe('the type detector', () => {
     await Promise.allSettled(misled);
   });
 
-  test('gives a thread time that a busy machine lets wait, and says so when it waits too long', async () => {
+  test('gives a thread time on a busy machine, and reports one that waits too long', async () => {
     const entry = path.join(dir, 'starved.mjs');
     await writeFile(
       entry,

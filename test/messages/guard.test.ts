@@ -36,7 +36,7 @@ test('tiers and their limits are those of SND-15', () => {
   );
 });
 
-test('a contact that never answered gets three, then the temperature limit says why', () => {
+test('a contact that never answered gets three messages, then the temperature limit refuses', () => {
   let contact = newContact(0);
   for (let i = 0; i < 3; i += 1) {
     assert.equal(checkConsecutive(contact, on, 0), null);
@@ -77,7 +77,7 @@ test('delete, edit, reaction and forward skip the duplicate rule; switching the 
   assert.equal(checksDuplicates('text', off), false);
 });
 
-test('the score stays within 0..100 whatever the exchange', () => {
+test('the score stays within 0..100 for any exchange', () => {
   const move = fc.record({ inbound: fc.boolean(), afterMs: fc.integer({ min: 0, max: 30 * DAY_MS }) });
   fc.assert(
     fc.property(fc.array(move, { maxLength: 200 }), (moves) => {

@@ -166,7 +166,7 @@ describe('sends with media', () => {
   for (const [name, { path, bytes, mime, body = {}, type, ends, content = {}, converted }] of Object.entries(
     CASES,
   )) {
-    test(`${name}: reaches the phone with its bytes, told in order`, async () => {
+    test(`${name}: reaches the phone with its bytes, and causes its events in order`, async () => {
       const file = await bytes();
       const phone = pipeline.newPhone();
       // Media that was stored for one kind must be found for this send, by the id of the first one.
@@ -207,7 +207,7 @@ describe('sends with media', () => {
     ['video', () => mp4(1), 'status_video'],
     ['audio', () => mp3(1), 'status_audio'],
   ] as const) {
-    test(`status ${route}: reaches the audience and is told as ${type}`, async () => {
+    test(`status ${route}: reaches the audience and causes events of ${type}`, async () => {
       const friend = pipeline.newPhone();
       await pipeline.sandbox.post(`/phones/${instance.phone}/contacts`, { add: [friend], mutual: true });
       const media_base64 = (await bytes()).toString('base64');
@@ -356,7 +356,7 @@ describe('received media', () => {
     await pipeline.sandbox.call('DELETE', '/faults');
   });
 
-  test('that can never be stored holds nothing up: it is told without an id', async () => {
+  test('that can never be stored delays nothing: its event has no id', async () => {
     const phone = pipeline.newPhone();
     const empty = { to: instance.phone, type: 'document', media_base64: '', mime_type: 'application/pdf' };
     await pipeline.sandbox.post(`/phones/${phone}/messages`, empty);
@@ -367,7 +367,7 @@ describe('received media', () => {
     assert.equal(text.data.content.text, 'after');
   });
 
-  test('an animated sticker says so; media that is gone is told without an id', async () => {
+  test('that is an animated sticker is marked as such; lost media has no id in its event', async () => {
     const phone = pipeline.newPhone();
     const sticker = {
       to: instance.phone,

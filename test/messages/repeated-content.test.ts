@@ -52,7 +52,7 @@ async function codeOf(sending: Promise<unknown>): Promise<ApiError> {
   return err;
 }
 
-test('the same content to the same chat is refused for 24 hours and says when it was first sent', async () => {
+test('the same content to the same chat is refused for 24 hours, with the time when it was first sent', async () => {
   const instanceId = await seedInstance(parts.db, company.companyId);
   const chat = newChat();
   const sentAt = parts.clock.now().toISOString();

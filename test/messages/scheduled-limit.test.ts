@@ -72,7 +72,7 @@ describe('the scheduled sends of a company that wait', () => {
     assert.equal(await waiting(), SCHEDULED_WAITING_MAX);
   });
 
-  test('are those that wait: what is done with counts for nothing, and nobody else is limited', async () => {
+  test('are those that wait: finished ones do not count, and nobody else is limited', async () => {
     for (const status of ['queued', 'failed', 'cancelled']) await fill(SCHEDULED_WAITING_MAX, status);
     assert.equal((await schedule(instances[0]!)).status, 202);
     await fill(SCHEDULED_WAITING_MAX);

@@ -165,7 +165,7 @@ describe('a scheduled send', () => {
     await tick(async () => (await pipeline.shown(phone))[0].deleted);
   });
 
-  test('is refused at once for what is wrong already', async () => {
+  test('is refused at once for faults that are already known', async () => {
     const phone = pipeline.newPhone();
     const text = { to: phone, text: 'x' };
     const cases: [object, number, string][] = [
@@ -278,7 +278,7 @@ describe('a scheduled send', () => {
     );
   });
 
-  test('that is an edit, and comes too late, says that it was the edit that failed', async () => {
+  test('that is an edit and comes too late reports that the edit failed', async () => {
     const sent = await pipeline.send(instance, '/messages/text', { to: pipeline.newPhone(), text: 'x' });
     await waitFor(async () => (await pipeline.eventsOf(sent.message_id)).at(-1)?.type === 'message.read');
     // The network's clock does not move with ours.

@@ -221,7 +221,7 @@ describe('every send without media', () => {
     }
   });
 
-  test('a group gets what it is sent, and its members read it', async () => {
+  test('a group gets its messages, and its members read them', async () => {
     const members = [pipeline.newPhone(), pipeline.newPhone()];
     const group = await pipeline.sandbox.post('/groups', {
       name: 'Team',

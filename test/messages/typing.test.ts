@@ -14,7 +14,7 @@ describe('a text that is being typed', () => {
   });
   after(() => sending?.close());
 
-  test('says in the queue and in the message until when, and what waits behind it does not', async () => {
+  test('shows in the queue and in the message until when, and waiting messages do not', async () => {
     const one = await sending.connect({ humanize_enabled: true });
     const [first, second] = [
       await sending.send(one, '/messages/text', { to: sending.newPhone(), text: LONG }),
@@ -43,7 +43,7 @@ describe('a text that is being typed', () => {
     assert.equal((await shown(first.message_id)).typing_until, null, 'what was cancelled is not typed');
   });
 
-  test('is not typed any more once its time is over, whoever noted it', async () => {
+  test('is not typed any more once its time is over, whichever process recorded it', async () => {
     const one = await sending.connect({ humanize_enabled: true });
     const { task_id } = await sending.send(one, '/messages/text', { to: sending.newPhone(), text: LONG });
     const queue = async () => (await sending.call(one, 'GET', '/queue')).body.data;
@@ -58,7 +58,7 @@ describe('a text that is being typed', () => {
   });
 });
 
-test('with HUMANIZE_MAX_SECONDS 0 nothing is typed, whatever the settings of an instance say', async () => {
+test('with HUMANIZE_MAX_SECONDS 0 nothing is typed, for any settings of an instance', async () => {
   const sending = await startSending({ worker: { typingMaxMs: 0 } });
   try {
     const one = await sending.connect({ humanize_enabled: true });

@@ -5,7 +5,7 @@ import { pairInstance, startSandbox } from './sandbox-harness.ts';
 const OURS = '5511988880001';
 const THEIRS = '5511977770001';
 
-test('the network says that it is healthy', async (t) => {
+test('the network reports that it is healthy', async (t) => {
   const sandbox = await startSandbox(t);
   assert.deepEqual(await sandbox.get('/health'), { status: 'ok', service: 'sandbox' });
 });
@@ -17,7 +17,7 @@ test('an idle connection is kept for longer than a client keeps it', async (t) =
   assert.ok(Number(/timeout=(\d+)/.exec(response.headers.get('keep-alive') ?? '')?.[1]) >= 60);
 });
 
-test('making a phone answers what it is set to, and changing it keeps the rest', async (t) => {
+test('making a phone returns its settings, and a change keeps the others', async (t) => {
   const sandbox = await startSandbox(t);
   const made = await sandbox.call('POST', '/phones', {
     phone: '+55 (11) 97777-0001',
@@ -39,7 +39,7 @@ test('making a phone answers what it is set to, and changing it keeps the rest',
   assert.equal((await sandbox.post('/phones', { phone: THEIRS, auto_reply: null })).auto_reply, null);
 });
 
-test('defaults reach the phones that were not told otherwise', async (t) => {
+test('defaults apply to phones without settings of their own', async (t) => {
   const sandbox = await startSandbox(t);
   await sandbox.post('/phones', { phone: THEIRS, auto_read: true });
   await sandbox.post('/phones', { phone: OURS });
@@ -88,7 +88,7 @@ const badRequests: [string, string, unknown, number, string, RegExp][] = [
   ['DELETE', '/ledger', undefined, 405, 'METHOD_NOT_ALLOWED', /DELETE/],
 ];
 
-test('bad input is answered with what is wrong with it', async (t) => {
+test('bad input is refused with the reason', async (t) => {
   const sandbox = await startSandbox(t);
   for (const [method, path, body, status, code, message] of badRequests) {
     const answer = await sandbox.call(method, path, body);
@@ -108,7 +108,7 @@ test('unknown fields are ignored', async (t) => {
   assert.deepEqual((await sandbox.get(`/phones/${OURS}/messages`)).messages[0].content, { text: 'hi' });
 });
 
-test('the messages of a phone are told apart by chat, and the newest are kept by a limit', async (t) => {
+test('the messages of a phone can be listed by chat, and a limit returns the newest', async (t) => {
   const sandbox = await startSandbox(t);
   for (const from of ['5511966660001', '5511966660002']) {
     for (const text of ['one', 'two']) await sandbox.post(`/phones/${from}/messages`, { to: THEIRS, text });

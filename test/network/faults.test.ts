@@ -87,7 +87,7 @@ test('silence before the ledger keeps nothing, and the connection stays', async 
   assert.deepEqual(instance.ended, []);
 });
 
-test('refuse says no with its reason, for sends to a phone or from an account', async (t) => {
+test('refuse rejects sends to a phone or from an account with its reason', async (t) => {
   const sandbox = await startSandbox(t);
   const instance = await pairInstance(t, sandbox, OURS);
   const other = await pairInstance(t, sandbox, '5511988880002');
@@ -189,7 +189,7 @@ test('a fault with a probability strikes some and spares some', async (t) => {
   assert.equal(summary.total, 200 - refused);
 });
 
-test('a fault is over after it took effect as often as it was told to', async (t) => {
+test('a fault is over after the requested number of times', async (t) => {
   const sandbox = await startSandbox(t);
   const instance = await pairInstance(t, sandbox, OURS);
   await sandbox.post('/faults', { kind: 'refuse', times: 2 });

@@ -6,7 +6,7 @@ import { openInstance, startSandbox, temporaryFolder, textMessage, until } from 
 const SESSIONS = 20;
 const SENDS_PER_SESSION = 250;
 
-test('5,000 sends over 20 sessions stand in the ledger once each, with every receipt once', async (t) => {
+test('5,000 sends over 20 sessions are in the ledger once each, with every receipt once', async (t) => {
   const sandbox = await startSandbox(t, {
     dataDir: await temporaryFolder(t),
     autoPair: true,

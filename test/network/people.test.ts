@@ -57,7 +57,7 @@ test('groups, anonymous ids, profiles and shelves outlive a restart', async (t) 
   }
 });
 
-test('a phone that is paired late hears of its groups; one under an anonymous id is told first', async (t) => {
+test('a phone that is paired late gets its groups; the phone behind an anonymous id comes first', async (t) => {
   const sandbox = await startSandbox(t);
   await sandbox.post('/phones', { phone: THEIRS, lid: 'at_once' });
   const { jid } = await sandbox.post(`/phones/${THEIRS}/groups`, { name: 'Early', participants: [OURS] });

@@ -22,7 +22,7 @@ const OURS = '5511988880001';
 const THEIRS = '5511977770001';
 const MAIN = new URL('../../network/sandbox/main.ts', import.meta.url).pathname;
 
-test('accounts, ledger, screens and what was not delivered outlive a restart', async (t) => {
+test('accounts, ledger, screens and undelivered messages survive a restart', async (t) => {
   const dataDir = await temporaryFolder(t);
   const before = await startSandbox(t, { dataDir });
   await before.post('/defaults', { auto_read: false });
@@ -97,7 +97,7 @@ test('a journal that a crash cut short loses the broken line only', async (t) =>
   assert.equal((await (await startSandbox(t, { dataDir })).get('/ledger')).total, 2);
 });
 
-test('a journal damaged in the middle stops the start and says where', async (t) => {
+test('a journal damaged in the middle stops the start with the place of the damage', async (t) => {
   const dataDir = await temporaryFolder(t);
   const before = await startSandbox(t, { dataDir });
   await pairInstance(t, before, OURS);
@@ -154,7 +154,7 @@ function runMain(t: TestContext, env: Record<string, string>): Running {
   return { child, output: () => output };
 }
 
-test('npm run sandbox: what was acknowledged is there after kill -9, and SIGTERM ends it cleanly', async (t) => {
+test('npm run sandbox: acknowledged messages survive kill -9, and SIGTERM ends it cleanly', async (t) => {
   const dataDir = await temporaryFolder(t);
   const port = await freePort();
   const env = { SANDBOX_PORT: String(port), DATA_DIR: dataDir };

@@ -67,7 +67,7 @@ test('a login with the same epoch takes over from a connection that is half gone
   await second.sendText(THEIRS, 'mine now');
 });
 
-test('when the network goes away the session ends once, and what waited for an answer is unknown', async (t) => {
+test('when the network goes away the session ends once, and sends without an answer have an unknown outcome', async (t) => {
   const sandbox = await startSandbox(t);
   const instance = await pairInstance(t, sandbox, OURS);
   await sandbox.post('/faults', { kind: 'silence' });
@@ -135,7 +135,7 @@ test('a connection that falls silent is lost', async (t) => {
   assert.deepEqual(instance.ended, ['connection_lost']);
 });
 
-test('closing waits for what is being recorded, so that it does not come again', async (t) => {
+test('closing waits for messages that are being recorded, so that they do not come again', async (t) => {
   const sandbox = await startSandbox(t);
   const recording = Promise.withResolvers<void>();
   let handed = 0;

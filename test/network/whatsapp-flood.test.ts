@@ -95,7 +95,7 @@ test('a flooded account holds a bounded part, keeps its connection, and gets eve
   await until(() => intake.heldBytes() === 0, 'that nothing is held any more');
 });
 
-test('a session to which more is left over than it may hold logs in, and what waits for the login is recorded', async (t) => {
+test('a session with more waiting messages than it may hold logs in, and the messages are recorded', async (t) => {
   const [flooded, friend] = ['5511900000011', '5511900000012'].map((number) => network.phone(number));
   const first = await pairWhatsApp(t, network, flooded!);
   const expected = Array.from({ length: LEFT_OVER }, (_, nth) => `text ${nth}`);

@@ -76,7 +76,7 @@ describe('a session', () => {
     session.close();
   });
 
-  test('that closes is read, so that the close is heard, and counts nothing any more', () => {
+  test('that closes is read, so that the close is noticed, and no longer counts', () => {
     const { intake, open } = newIntake();
     const { valve, session } = open();
     const release = session.hold(101);

@@ -41,7 +41,7 @@ function mediaOf(bytes: Buffer, about: Partial<OutboundMedia> = {}): OutboundMed
   };
 }
 
-test('a text arrives under our own id, and what becomes of it comes back', async (t) => {
+test('a text arrives under our own id, and its receipts come back', async (t) => {
   const [own, friend] = [newPhone(), newPhone()];
   const instance = await pairWhatsApp(t, network, own);
   const id = await instance.send({ to: friend.jid, type: 'text', content: { text: 'Hello!' } });
@@ -53,7 +53,7 @@ test('a text arrives under our own id, and what becomes of it comes back', async
   assert.deepEqual([read.networkId, read.chat, read.by], [id, friend.jid, friend.jid]);
 });
 
-test('a received text is told with its sender, and an answer quotes it', async (t) => {
+test('a received text comes with its sender, and an answer quotes it', async (t) => {
   const [own, friend] = [newPhone(), newPhone('Ada')];
   const instance = await pairWhatsApp(t, network, own);
   const id = friend.text(own, 'Are you there?');
@@ -187,7 +187,7 @@ test('votes in a poll of ours are read, and our vote in one of theirs is', async
   );
 });
 
-test('a number without an account, and what the network refuses, fail by name', async (t) => {
+test('sends to a number without an account, and those that the network refuses, fail with a reason', async (t) => {
   const [own, friend] = [newPhone(), newPhone()];
   const instance = await pairWhatsApp(t, network, own);
   const refusedAs = (reason: string) => (err: unknown) => err instanceof SendRefused && err.reason === reason;
@@ -222,7 +222,7 @@ test('a send whose answer never comes is unknown, and the message is not sent ag
   assert.equal(seen()?.timesSeen, 1);
 });
 
-test('groups: a message to one, one from it, and who is in it', async (t) => {
+test('groups: a message to one, one from it, and its members', async (t) => {
   const [own, ada, bob] = [newPhone(), newPhone(), newPhone()];
   const instance = await pairWhatsApp(t, network, own);
   const group = network.group(ada, 'Rowers', [own, bob]);
@@ -260,7 +260,7 @@ test('a message that was decrypted and not recorded is handed over by the next s
   assert.deepEqual(own.phone.failures.concat(friend.phone.failures), []);
 });
 
-test('a session that cannot store its keys says nothing more, and the next one goes on from there', async (t) => {
+test('a session that cannot store its keys sends nothing more, and the next one continues from there', async (t) => {
   const [own, friend] = [newPhone(), newPhone()];
   const first = await pairWhatsApp(t, network, own);
   await first.send({ to: friend.jid, type: 'text', content: { text: 'one' } });

@@ -10,7 +10,7 @@ before(async () => {
 });
 after(() => network.close());
 
-test('an instance pairs by QR, is logged in by itself after the pairing, and again with what it kept', async (t) => {
+test('an instance pairs by QR, logs in by itself after the pairing, and again with its kept credentials', async (t) => {
   const phone = network.phone('5511900000001', 'Ada');
   const first = await pairWhatsApp(t, network, phone);
   assert.equal(first.identity?.phone, '5511900000001');
@@ -33,7 +33,7 @@ test('an instance pairs by a code that is typed on the phone', async (t) => {
   assert.equal(instance.identity?.phone, phone.number);
 });
 
-test('a network that cannot be reached is told in words, and nothing is thrown', async (t) => {
+test('an unreachable network is reported in words, and nothing is thrown', async (t) => {
   const instance = await openWhatsApp(t, { url: 'ws://127.0.0.1:9/ws/chat' });
   const { reason, error } = await until(() => instance.ended[0], 'the end of the session');
   assert.equal(reason, 'connection_lost');
@@ -88,7 +88,7 @@ test('why the network ends a session', async (t) => {
   }
 });
 
-test('a network that wants a newer version is told apart from one that is away', async (t) => {
+test('a network that requires a newer version is distinguished from one that is away', async (t) => {
   const phone = network.phone('5511900000004');
   const first = await pairWhatsApp(t, network, phone);
   await first.session.close();

@@ -80,7 +80,7 @@ describe('the gate before the socket', () => {
     assert.deepEqual(sent, ['a']);
   });
 
-  test('holds a frame until what was begun before it is stored, and keeps the order', async () => {
+  test('holds a frame until earlier writes are stored, and keeps the order', async () => {
     const { sent, gate, socket } = gated();
     const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     gate.hold(first.promise);
@@ -97,7 +97,7 @@ describe('the gate before the socket', () => {
     assert.deepEqual(sent, ['a', 'b', 'c']);
   });
 
-  test('holds back frames, and not those who write them', async () => {
+  test('holds back frames, but does not block their writers', async () => {
     const { sent, gate, socket } = gated();
     const stored = Promise.withResolvers<void>();
     gate.hold(stored.promise);

@@ -115,7 +115,7 @@ describe('notes on chats', () => {
     }
   });
 
-  test('are the business of owners and admins, and name who wrote them', async () => {
+  test('belong to owners and admins, and name their author', async () => {
     const admin = await withRole(api.parts.db, owner, 'admin');
     const agent = await withRole(api.parts.db, owner, 'agent');
     const made = await ask('POST', '/chats/5511955550003/notes', { note: 'x' }, admin);

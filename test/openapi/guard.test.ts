@@ -41,7 +41,7 @@ describe('an answer in a test', () => {
     );
   });
 
-  it('passes when it is what the document says, and when no document speaks of it', () => {
+  it('passes when it matches the document, and when no document describes it', () => {
     guard('POST', `${SEND}?a=b`, answer(202, ANSWERED));
     guard('GET', '/nowhere', answer(404, {}));
   });

@@ -9,7 +9,7 @@ import { projectRoot } from '../support/process.ts';
 
 const EXCEPTIONS = '.redocly.lint-ignore.yaml';
 
-test('each exception of the linter has its reason above it and stands for an operation that is there', () => {
+test('each exception of the linter has its reason above it and names an existing operation', () => {
   const { paths } = readDocument('messaging');
   const lines = readFileSync(path.join(projectRoot, 'openapi', EXCEPTIONS), 'utf8').split('\n');
   const pointers = lines.filter((line) => line.includes('#/paths/'));

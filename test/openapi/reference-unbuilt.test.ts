@@ -13,7 +13,7 @@ const handlers = referenceHandlers({
 });
 const input = { headers: {} } as never;
 
-test('an installation without the built reference says how to build it', async () => {
+test('an installation without the built reference explains how to build it', async () => {
   for (const part of ['page', 'script'] as const) {
     const error = await Promise.resolve(handlers[part](input)).then(
       () => undefined,

@@ -137,7 +137,7 @@ for (const service of SERVICES) {
     }
   });
 
-  test(`the introduction of ${service} says how to authenticate`, () => {
+  test(`the introduction of ${service} explains how to authenticate`, () => {
     assert.match(document.info.description, /X-API-Key: svc_/);
   });
 }

@@ -45,7 +45,7 @@ describe('npm run admin', () => {
       );
     });
 
-  it('says in one line which command, argument or setting is wrong', async () => {
+  it('reports a wrong command, argument or setting in one line', async () => {
     const wrong: [string[], Record<string, string>, RegExp][] = [
       [
         ['tidy'],
@@ -96,7 +96,7 @@ describe('npm run admin', () => {
     assert.match(stdout, /^look at jobs: none has run yet$/m);
   });
 
-  it('doctor names what is wrong, goes on with the others, and ends with 1', async () => {
+  it('doctor names each fault, continues with the other checks, and ends with 1', async () => {
     await parts.db.query(
       `INSERT INTO session_keys (instance_id, company_id, kind, id, sealed) VALUES ($1, $2, 'k', 'lost', $3)`,
       [randomUUID(), companyId, createCipher('ef'.repeat(32)).seal('lost')],
@@ -114,7 +114,7 @@ describe('npm run admin', () => {
     assert.match(stdout, /^ok +broker: /m);
   });
 
-  it('reseal says what it sealed anew', async () => {
+  it('reseal reports the values that it sealed anew', async () => {
     const instanceId = await seedInstance(parts.db, companyId, { state: 'CONNECTED', wanted: 'connected' });
     await parts.db.query('UPDATE instances SET credentials = $2 WHERE id = $1', [
       instanceId,
@@ -142,7 +142,7 @@ describe('npm run admin', () => {
     assert.match(stderr, /^admin: 7 is no live worker: there is none$/m);
   });
 
-  it('requeue makes due what waits for its next try, and leaves alone what is under way or was put off by its receiver', async () => {
+  it('requeue makes tasks due that wait for their next try, except those under way or put off by their receiver', async () => {
     const add = (more: string) =>
       parts.db.query(
         `INSERT INTO webhook_deliveries (company_id, webhook_id, event_id, event_created_at, attempts, next_attempt_at,
@@ -161,7 +161,7 @@ describe('npm run admin', () => {
     assert.equal(rows[0]!.count, 1);
   });
 
-  it('requeue waits for nobody who is ending tasks', async () => {
+  it('requeue does not wait for processes that are ending tasks', async () => {
     const { db } = parts;
     const instanceId = await seedInstance(db, companyId, { state: 'CONNECTED', wanted: 'connected' });
     const { rows: tasks } = await db.query<{ task_id: string }>(
@@ -178,7 +178,7 @@ describe('npm run admin', () => {
     await db.query('DELETE FROM outbox');
   });
 
-  it('shards makes more of them, and says where the instances are', async () => {
+  it('shards adds shards, and reports where the instances are', async () => {
     assert.match(
       (await admin(['shards'])).stdout,
       /^32 shards, 0 of them with an owner, 0 workers; every instance is in its shard$/m,
@@ -195,7 +195,7 @@ describe('npm run admin', () => {
     assert.match(found, /^ok {6}jobs: the purge 4 min ago on host 12$/m);
   });
 
-  it('export writes the files, and says how many rows', async () => {
+  it('export writes the files, and reports the number of rows', async () => {
     const into = path.join(work, 'export');
     const { code, stdout, stderr } = await admin(['export', String(companyId), into]);
     assert.equal(code, 0, stderr);

@@ -105,7 +105,7 @@ describe('sealing everything anew', () => {
     assert.deepEqual(rows.map(({ name }) => name).sort(), known.sort());
   });
 
-  it('opens with the old key before, with the new one alone afterwards, and says the same', async () => {
+  it('leaves values that open only with the new key, and have the same content', async () => {
     await seed();
     const before = new Map<string, unknown[]>();
     for (const { where, sealed } of await values())
@@ -129,7 +129,7 @@ describe('sealing everything anew', () => {
     for (const { resealed } of await resealAll({ db: parts.db, cipher: changing })) assert.equal(resealed, 0);
   });
 
-  it('leaves to others what they write meanwhile', async () => {
+  it('does not overwrite values that others write meanwhile', async () => {
     const instanceId = await seedInstance(parts.db, companyId, { state: 'CONNECTED', wanted: 'connected' });
     const write = (value: Buffer) =>
       parts.db.query('UPDATE instances SET credentials = $2 WHERE id = $1', [instanceId, value]);
@@ -154,7 +154,7 @@ describe('sealing everything anew', () => {
     assert.equal(changed.open(rows[0]!.credentials), 'second');
   });
 
-  it('counts what no accepted key opens, and leaves it as it is', async () => {
+  it('counts values that no accepted key opens, and leaves them unchanged', async () => {
     const lost = createCipher('ef'.repeat(32)).seal('lost');
     await parts.db.query(
       `INSERT INTO session_keys (instance_id, company_id, kind, id, sealed) VALUES ($1, $2, 'k', 'lost', $3)`,

@@ -24,7 +24,7 @@ describe('the README', () => {
     }
   });
 
-  it('and the other documents link and point only to what is there', () => {
+  it('and the other documents link and point only to existing files', () => {
     for (const document of documents) {
       const text = read(document);
       const folder = path.dirname(document);
@@ -36,7 +36,7 @@ describe('the README', () => {
     }
   });
 
-  it('says in its tree of folders what folders there are', () => {
+  it('lists the existing folders in its tree', () => {
     const { workspaces } = JSON.parse(read('package.json'));
     const section = readme.split(/^## /m).find((part) => part.startsWith('Layout')) ?? '';
     for (const folder of workspaces) assert.ok(section.includes(`\`${folder}/\``), folder);

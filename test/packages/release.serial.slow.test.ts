@@ -50,7 +50,7 @@ describe('npm run release:pack', { timeout: 300_000 }, () => {
     cli: `posthorn-cli-${versionOf('cli')}.tgz`,
   });
 
-  test('leaves one file for each package, says how large they are, and publishes nothing', () => {
+  test('leaves one file for each package, prints their sizes, and publishes nothing', () => {
     const packed = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
     assert.deepEqual(packed.sort(), Object.values(files()).sort());
     for (const [name, file] of Object.entries(files())) {
@@ -63,7 +63,7 @@ describe('npm run release:pack', { timeout: 300_000 }, () => {
     assert.match(told, /nothing was published/);
   });
 
-  test('leaves the checksums of all files, and notes that say what the changesets said', async () => {
+  test('leaves the checksums of all files, and notes with the text of the changesets', async () => {
     const made = readdirSync(folder).filter((name) => /^(posthorn-|NOTES)/.test(name));
     const sums = readFileSync(path.join(folder, 'SHA256SUMS'), 'utf8').trim().split('\n');
     assert.deepEqual(sums.map((line) => line.slice(66)).sort(), made.sort());
@@ -77,7 +77,7 @@ describe('npm run release:pack', { timeout: 300_000 }, () => {
     }
   });
 
-  test('packs for the image what its Dockerfile copies, the same bytes each time, and nothing that git does not know', async () => {
+  test('packs the files that the Dockerfile copies, the same bytes each time, and nothing that git does not know', async () => {
     const { version } = readJson(projectRoot, 'package.json');
     const file = path.join(folder, `posthorn-image-context-${version}.tar.gz`);
     const packed = (await run('tar', ['-tzf', file])).stdout.trim().split('\n');

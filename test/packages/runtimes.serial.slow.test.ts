@@ -126,7 +126,7 @@ describe('the packed SDK and msgctl', { timeout: 500_000 }, () => {
   });
 
   for (const [name, { program, to, flags }] of Object.entries(RUNTIMES))
-    test(`the SDK lists, sends, waits, streams, uploads and tells errors apart on ${name}`, async () => {
+    test(`the SDK lists, sends, waits, streams, uploads and distinguishes errors on ${name}`, async () => {
       const given = [system.url, apiKey, instanceId, path.join(folder, 'sent.pdf'), to, `from ${name}`];
       const { stdout } = await run(runtimes[program], [...flags, 'use.mjs', ...given], {
         cwd: folder,
@@ -155,7 +155,7 @@ describe('the packed SDK and msgctl', { timeout: 500_000 }, () => {
     const msgctl = () => path.join(folder, 'node_modules/@posthorn/cli/msgctl.js');
     const keys = () => ({ HOME: folder, POSTHORN_URL: system.url, POSTHORN_API_KEY: apiKey });
 
-    test(`msgctl tells its version and sends on ${name}`, async () => {
+    test(`msgctl prints its version and sends on ${name}`, async () => {
       const options = { cwd: folder, env: { ...env, ...keys() } };
       const call = async (...args: string[]) =>
         (await run(runtimes[node], [msgctl(), ...args], options)).stdout;

@@ -18,7 +18,7 @@ describe('docs/settings.md', () => {
     assert.deepEqual(described.map(([name]) => name).sort(), Object.keys(configSchema.shape).sort());
   });
 
-  it('is what `npm run settings` writes', () => {
+  it('matches the output of `npm run settings`', () => {
     const file = path.join(projectRoot, 'docs/settings.md');
     assert.equal(readFileSync(file, 'utf8'), settingsDocument());
   });

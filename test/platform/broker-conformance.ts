@@ -26,7 +26,7 @@ export function testBroker(name: string, create: () => Promise<Broker>): void {
       assert.equal(broker.isUp(), true);
     });
 
-    it('declares a queue again without a word and without losing what it holds', async () => {
+    it('declares a queue again without an error and without losing its messages', async () => {
       const queue = await newQueue();
       await broker.publish(queue, { n: 1 });
       await broker.declare([queue, queue]);
@@ -195,7 +195,7 @@ export function testBroker(name: string, create: () => Promise<Broker>): void {
       await consumer.close();
     });
 
-    it('makes a queue that ends with its consumer, and says of a message to it that it is gone', async () => {
+    it('makes a queue that ends with its consumer, and then reports a message to it as lost', async () => {
       const got: unknown[] = [];
       const name = Promise.withResolvers<string>();
       const consumer = await broker.consumeOwn(

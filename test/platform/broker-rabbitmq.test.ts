@@ -27,7 +27,7 @@ describe('RabbitMQ that fails', () => {
   afterEach(() => Promise.all(open.splice(0).map((each) => each.close())));
   after(() => rabbit.stop());
 
-  it('loses no confirmed message when it is killed, and the consumer goes on by itself', async () => {
+  it('loses no confirmed message when it is killed, and the consumer continues by itself', async () => {
     connect();
     let ups = 0;
     broker.onUp(() => {
@@ -133,7 +133,7 @@ describe('RabbitMQ that fails', () => {
     await waitFor(() => broker.publish('silent', 2).then(() => true));
   });
 
-  it('makes a deleted queue again, and its consumer goes on', async () => {
+  it('makes a deleted queue again, and its consumer continues', async () => {
     connect();
     const got: unknown[] = [];
     await broker.declare(['deleted', 'deleted-unread']);
@@ -145,7 +145,7 @@ describe('RabbitMQ that fails', () => {
     await waitFor(() => broker.publish('deleted-unread', 1).then(() => true));
   });
 
-  it('says that a queue was refused, and stays of use', async () => {
+  it('reports a refused queue, and stays usable', async () => {
     connect();
     await assert.rejects(broker.declare(['amq.reserved']), /ACCESS_REFUSED|reserved/);
     await broker.declare(['allowed']);

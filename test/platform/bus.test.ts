@@ -52,7 +52,7 @@ const NEVER_ALONE = { everyMs: 100, aloneAfterMs: 600_000 };
 /** Such a bus counts itself as alone at once, when no other bus has sent anything. */
 const ALONE = { everyMs: 600_000, aloneAfterMs: 0 };
 
-test('two processes hear each other, and each its own at once and once', async (t) => {
+test('two processes get the notifications of each other, and each its own at once and once', async (t) => {
   const [one, other] = [await openBus(t, NEVER_ALONE), await openBus(t, NEVER_ALONE)];
   const [here, there] = [heardBy(one, 'events'), heardBy(other, 'events')];
   // Waits until it listens.
@@ -70,7 +70,7 @@ test('two processes hear each other, and each its own at once and once', async (
     );
 });
 
-test('a process that hears nobody keeps hints to itself, and says the rest', async (t) => {
+test('a process that is alone keeps hints to itself, and sends other notifications', async (t) => {
   const told = await listenIn(t, ['events', 'deliveries', 'auth']);
   const bus = await openBus(t, ALONE);
   const [events, deliveries] = [heardBy(bus, 'events'), heardBy(bus, 'deliveries')];
@@ -88,7 +88,7 @@ test('a process that hears nobody keeps hints to itself, and says the rest', asy
   assert.deepEqual([events, deliveries], [['7'], ['', 'webhook:3']], 'its own handlers hear all of it');
 });
 
-test('a process that comes later is heard at once, and told everything from then on', async (t) => {
+test('a process that starts later is heard at once, and gets everything from then on', async (t) => {
   const first = await openBus(t, { everyMs: 600_000, aloneAfterMs: 1_000 });
   const told = await listenIn(t, ['events']);
   let sent = 0;

@@ -67,7 +67,7 @@ describe('connections to a cluster', () => {
     await Promise.all([primary?.stop(), standby?.stop()]);
   });
 
-  test('go to the server that takes writes, wherever it stands in the list', async () => {
+  test('go to the server that takes writes, wherever it is in the list', async () => {
     assert.equal(await portReached(connectTo(portOf(primary), portOf(standby))), portOf(primary));
     assert.equal(await portReached(connectTo(portOf(standby), portOf(primary))), portOf(primary));
   });
@@ -85,7 +85,7 @@ describe('connections to a cluster', () => {
     );
   });
 
-  test('say what is wrong with all servers, such as a database that is not there', async () => {
+  test('report a fault of all servers, such as a missing database', async () => {
     const log = createLog({ level: 'silent', role: 'test' });
     const text = primary
       .urlOf('nowhere')

@@ -9,7 +9,7 @@ const REQUIRED = {
   ENCRYPTION_KEY: '5a'.repeat(32),
 };
 
-describe('a setting that nothing could be done with stops the start:', () => {
+describe('an unusable setting stops the start:', () => {
   const refused = (name: string, value: string) =>
     assert.throws(() => loadConfig({ ...REQUIRED, [name]: value }), ConfigError, `${name}=${value}`);
 

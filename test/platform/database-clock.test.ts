@@ -35,7 +35,7 @@ test('a database whose clock is set, or another database after a failover, is fo
   assert.ok(Math.abs(offsetAfter(before, measurement(10, 1, 1, -85_000)) - -85_000) <= 2);
 });
 
-test('/ready tells of a clock that is more than a second off, and is ready', async () => {
+test('/ready reports a clock that is more than a second off, and is ready', async () => {
   for (const [aheadMs, says] of [
     [0, 'ok'],
     [1_000, 'ok'],

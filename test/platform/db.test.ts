@@ -26,7 +26,7 @@ describe('the connections to PostgreSQL', () => {
     await drop();
   });
 
-  it('fail what is under way when the database ends them between two queries, and the process goes on', async () => {
+  it('fail the work under way when the database ends them between two queries, and the process continues', async () => {
     const failed = await db
       .transaction(async (client) => {
         const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
@@ -45,7 +45,7 @@ describe('the connections to PostgreSQL', () => {
     assert.equal(found.rows[0]!.one, 1);
   });
 
-  it('fail their query when the database dies in the moment they are open, and the process goes on', async () => {
+  it('fail their query when the database dies at the moment they are open, and the process continues', async () => {
     const message = (type: string, body: Buffer) => {
       const head = Buffer.from([type.charCodeAt(0), 0, 0, 0, 0]);
       head.writeInt32BE(body.length + 4, 1);
@@ -79,7 +79,7 @@ describe('the connections to PostgreSQL', () => {
       return rows.map(({ word }) => word);
     };
 
-    it('runs what is not waited for in its order, and commits it', async () => {
+    it('runs statements that are not awaited in order, and commits them', async () => {
       await db.transaction(async (sql) => {
         await sql.write(INSERT, [1, 'first']);
         await sql.write(INSERT, [2, 'second']);
@@ -90,7 +90,7 @@ describe('the connections to PostgreSQL', () => {
     });
 
     for (const place of ['first', 'middle', 'last'] as const)
-      it(`keeps nothing when the ${place} statement that is not waited for fails, and says why`, async () => {
+      it(`keeps nothing when the ${place} statement that is not awaited fails, and reports why`, async () => {
         const failed = await db
           .transaction(async (sql) => {
             for (const each of ['first', 'middle', 'last'] as const) {
@@ -107,7 +107,7 @@ describe('the connections to PostgreSQL', () => {
         assert.deepEqual(await words(), [place]);
       });
 
-    it('keeps nothing when it goes on after a statement that failed', async () => {
+    it('keeps nothing when it continues after a failed statement', async () => {
       const failed = await db
         .transaction(async (sql) => {
           await sql.write(INSERT, [1, 'kept?']);
@@ -147,7 +147,7 @@ describe('the connections to PostgreSQL', () => {
       assert.deepEqual(await words(), ['again', 'and again']);
     });
 
-    it('refuses two texts under one name, and goes on with the first', async () => {
+    it('refuses two texts under one name, and still runs the first', async () => {
       const first = { name: 'of-one-text', text: 'SELECT 1 AS one' };
       await db.transaction((sql) => sql.query(first));
       const refused = await db
@@ -158,7 +158,7 @@ describe('the connections to PostgreSQL', () => {
       assert.deepEqual(rows, [{ one: 1 }]);
     });
 
-    it('prepares anew what was skipped after a statement that failed', async () => {
+    it('prepares statements anew that were skipped after a failed one', async () => {
       const named = (id: number, word: string) => ({ name: 'skipped', text: INSERT, values: [id, word] });
       for (let attempt = 0; attempt < 2; attempt += 1) {
         const outcomes = await db
@@ -179,7 +179,7 @@ describe('the connections to PostgreSQL', () => {
       assert.deepEqual(await words(), ['one', 'two']);
     });
 
-    it('answers each statement of a turn with what it returned, described or known', async () => {
+    it('answers each statement of a turn with its own rows, described or known', async () => {
       const select = (count: number) => ({
         name: 'rows-of-a-turn',
         text: 'SELECT nth, nth * 10::bigint AS tenfold FROM generate_series(1, $1) AS nth',
@@ -239,7 +239,7 @@ describe('the connections to PostgreSQL', () => {
       assert.deepEqual(await words(), []);
     });
 
-    it('says what its opening failed with, and runs nothing outside of it', async () => {
+    it('reports why its opening failed, and runs nothing outside of it', async () => {
       const failed = await db
         .transaction((sql) => sql.write(INSERT, [1, 'outside']), { text: 'SELECT 1 / 0' })
         .catch((err: { code?: string }) => err);
@@ -248,7 +248,7 @@ describe('the connections to PostgreSQL', () => {
     });
   });
 
-  describe('with prepared statements, when a migration adds a column to what they read', () => {
+  describe('with prepared statements, when a migration adds a column to their table', () => {
     const read = { name: 'widgets-read', text: 'SELECT * FROM widgets' };
     const addColumn = (name: string) => admin.query(`ALTER TABLE widgets ADD COLUMN ${name} integer`);
     /** Prepares it on every connection of the pool. */
@@ -280,7 +280,7 @@ describe('the connections to PostgreSQL', () => {
     });
   });
 
-  it('tell a database that is away from a statement that it refuses', async () => {
+  it('distinguish a database that is away from a statement that it refuses', async () => {
     const away = createDb({
       url: 'postgres://127.0.0.1:1/none',
       poolSize: 1,
@@ -292,7 +292,7 @@ describe('the connections to PostgreSQL', () => {
     await away.close();
   });
 
-  it('tell a deadlock, after which the request may be tried again, from a fault of the request', async () => {
+  it('distinguish a deadlock, after which the request may be tried again, from a fault of the request', async () => {
     await db.query('CREATE TABLE pairs (id integer PRIMARY KEY)');
     await db.query('INSERT INTO pairs VALUES (1), (2)');
     const first = Promise.withResolvers<void>();

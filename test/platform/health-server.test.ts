@@ -32,7 +32,7 @@ describe('the health of a process that serves nothing else', () => {
     return { status: answer.status, text: await answer.text() };
   }
 
-  it('says that it runs, and what it holds at this moment', async () => {
+  it('reports that it runs, and its current load', async () => {
     assert.deepEqual(await get('/health'), { status: 200, text: '{"status":"ok","service":"worker"}' });
     assert.match((await get('/metrics')).text, /^posthorn_sessions 7$/m);
     assert.equal((await get('/elsewhere')).status, 404);
@@ -42,7 +42,7 @@ describe('the health of a process that serves nothing else', () => {
     assert.equal((await get('/metrics', { 'x-forwarded-for': '198.51.100.1' })).status, 401);
   });
 
-  it('is ready while what it needs is there, and names what is not without telling hosts', async () => {
+  it('is ready while its dependencies are, and names the missing ones without their hosts', async () => {
     assert.equal((await get('/ready')).status, 200);
     isDatabaseUp = false;
     const { status, text } = await get('/ready?probe=1');

@@ -23,7 +23,7 @@ test('each id has random bits of its own, also when the random bytes of many are
   assert.ok(new Set(tails).size > COUNT - 20);
 });
 
-test('ids ascend while the clock stands still or is set back', (t) => {
+test('ids ascend while the clock stops or is set back', (t) => {
   const atMs = Date.now() + 60_000;
   t.mock.timers.enable({ apis: ['Date'], now: atMs });
   const ids = Array.from({ length: 1_000 }, newId);
@@ -35,7 +35,7 @@ test('ids ascend while the clock stands still or is set back', (t) => {
   assert.equal(new Set(ids).size, ids.length);
 });
 
-test('network ids of ours are told apart from those of 32 digits that phones draw', () => {
+test('our network ids are distinguished from those of 32 digits that phones draw', () => {
   const id = newId();
   assert.equal(sentIdOf(networkIdOf(id)), id);
   const drawn = [

@@ -90,7 +90,7 @@ describe('rows that a statement takes', () => {
     return row!;
   }
 
-  test('are the same rows whether they are few or many, whatever is in them', async () => {
+  test('are the same rows whether they are few or many, with any content', async () => {
     const { rows: many } = await read(ROWS, []);
     assert.equal(many.length, ROWS.length);
     for (const [nth, row] of ROWS.entries()) {
@@ -120,7 +120,7 @@ describe('rows that a statement takes', () => {
       }
   });
 
-  test('make few prepared statements, and a name stands for one text', () => {
+  test('make few prepared statements, with one text for each name', () => {
     const texts = new Map<string, string>();
     for (let count = 0; count < 40; count += 1)
       for (let otherCount = 0; otherCount < 40; otherCount += 1) {

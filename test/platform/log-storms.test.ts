@@ -39,7 +39,7 @@ describe('a storm of equal failures', () => {
     );
   });
 
-  it('that goes on is one line a window', async () => {
+  it('that continues is one line a window', async () => {
     const windowMs = 100;
     const { log, lines } = recorded(windowMs);
     const since = performance.now();

@@ -5,7 +5,7 @@ import { createMetrics } from '@posthorn/core/platform/process/metrics.ts';
 const create = () => createMetrics({ collectProcess: false });
 
 describe('the metrics of a process', () => {
-  it('count together what two parts count under one name and the same labels', async () => {
+  it('add the counts of two parts under one name and the same labels', async () => {
     const metrics = create();
     metrics.counter('lost_total', 'Lost', { connection: 'broker' })();
     metrics.counter('lost_total', 'Lost', { connection: 'broker' })(2);
@@ -28,7 +28,7 @@ describe('the metrics of a process', () => {
     assert.match(text, /^took_seconds_sum\{outcome="sent"\} 400\.0305$/m);
   });
 
-  it('leave out a figure that cannot be looked up, and tell the others', async () => {
+  it('leave out a metric that cannot be looked up, and report the others', async () => {
     const metrics = create();
     metrics.gauges('waiting', 'Waiting', () => Promise.reject(new Error('the database is away')));
     metrics.gauge('held', 'Held', () => 7);

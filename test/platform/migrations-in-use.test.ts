@@ -61,7 +61,7 @@ test('a migration passes although autovacuum works on its table, which would tak
   await db.query('SELECT placed, epoch_offset FROM instances LIMIT 1');
 });
 
-test('a migration waits behind a report, and those who write meanwhile go on', async (t) => {
+test('a migration waits behind a report, and writers continue meanwhile', async (t) => {
   const { url, db } = await useDatabase(t);
   const report = new pg.Client(url);
   await report.connect();

@@ -110,7 +110,7 @@ describe('the tenant filter of the ORM', () => {
     );
   });
 
-  test('a duplicate is told apart from an outage, and an outage is known as one', async () => {
+  test('a duplicate is distinguished from an outage, and an outage is recognized', async () => {
     const em = orm.forCompany(1);
     em.persist(em.create(NoteSchema, { companyId: 1, text: 'ours' }));
     const duplicate = await em.flush().catch((err: unknown) => err);

@@ -36,11 +36,11 @@ describe('PgBouncer in front of the database', { timeout: 280_000 }, () => {
     await server?.stop();
   });
 
-  test('the doctor says that no pooler is there when there is none', async () => {
+  test('the doctor reports no pooler when there is none', async () => {
     assert.deepEqual(await doctorSays(direct), { says: 'none, connections are direct' });
   });
 
-  test('session mode that ignores the start parameters: everything works, and the doctor says what is missing', async (t) => {
+  test('session mode that ignores the start parameters: everything works, and the doctor names the missing parameters', async (t) => {
     const url = await start('pool_mode = session', IGNORES);
     const finding = await doctorSays(url);
     assert.equal(finding.isRemark, true);
@@ -60,7 +60,7 @@ describe('PgBouncer in front of the database', { timeout: 280_000 }, () => {
     await assert.rejects(db.query('SELECT 1'), /unsupported startup parameter/).finally(() => db.close());
   });
 
-  test('transaction mode: a lock is held by a stranger, notifications are not heard, and the doctor says so', async () => {
+  test('transaction mode: a lock is held by a stranger, notifications are lost, and the doctor reports it', async () => {
     const url = await start('pool_mode = transaction', IGNORES);
     await assert.rejects(doctorSays(url), /by transaction: locks and notifications need pool_mode = session/);
 

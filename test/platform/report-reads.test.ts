@@ -92,7 +92,7 @@ describe('reports from a standby', () => {
     assert.equal(told.splice(0).length, 2);
   });
 
-  it('tells the caller of a wrong statement, and does not ask the primary as well', async () => {
+  it('reports a wrong statement to the caller, and does not ask the primary as well', async () => {
     const reports = reading();
     await assert.rejects(reports.query('SELECT 1 / 0'), { code: '22012' });
     assert.deepEqual(told, []);

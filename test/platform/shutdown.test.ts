@@ -21,7 +21,7 @@ describe('the end of a process', () => {
   }
   const send = (signal: NodeJS.Signals) => process.emit(signal, signal);
 
-  it('tells that it drains at once, closes nothing during the delay, and then the last first', async () => {
+  it('reports at once that it drains, closes nothing during the delay, and then the last part first', async () => {
     const { shutdown, closed, exits } = start({ delayMs: 300, graceMs: 1_000 });
     const begun = performance.now();
     send('SIGTERM');
@@ -44,7 +44,7 @@ describe('the end of a process', () => {
     assert.deepEqual(exits, [0]);
   });
 
-  it('gives up on what does not close within the grace', async () => {
+  it('gives up on parts that do not close within the grace period', async () => {
     const { shutdown, exits } = start({ graceMs: 100 });
     shutdown.add('stuck', () => new Promise(() => {}));
     send('SIGTERM');

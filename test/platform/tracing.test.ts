@@ -40,7 +40,7 @@ const step = (traceId: string, more: Partial<TracedStep> = {}): TracedStep => ({
 });
 
 describe('tracing', () => {
-  it('tells steps of one request as one trace under its trace id, whatever comes first', async (t) => {
+  it('exports the steps of one request as one trace under its trace id, whatever comes first', async (t) => {
     const collector = await startCollector(t);
     const { trace, end } = await open(`${collector.url}/`);
     const traceId = randomUUID();

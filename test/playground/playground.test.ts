@@ -246,7 +246,7 @@ describe('the playground', () => {
     assert.equal((await send(who, { kind: 'text', text: 'a minute later' })).status, 202);
   });
 
-  test('429 PLAYGROUND_BUDGET_EXCEEDED: fifty in a day of UTC, told by GET /v1/playground', async () => {
+  test('429 PLAYGROUND_BUDGET_EXCEEDED: fifty in a day of UTC, shown by GET /v1/playground', async () => {
     const who = await someone();
     const { db } = sending.api.parts;
     await db.query(

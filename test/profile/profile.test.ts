@@ -73,7 +73,7 @@ describe('the profile', () => {
     await change({ about: '' });
   });
 
-  test('a new name is what others see', async () => {
+  test('a new name shows to others', async () => {
     await change({ name: 'Renamed' });
     const other = await pipeline.connect();
     await pipeline.send(instance, '/messages/text', { to: other.phone, text: 'hi' });

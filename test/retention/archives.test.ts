@@ -101,7 +101,7 @@ async function read({ storage_key: key }: Archive): Promise<{ message_id: string
 const idsOf = (messages: readonly { message_id: string }[]) => messages.map(({ message_id }) => message_id);
 
 describe('messages past their retention', () => {
-  it('go by whole months, and stand in an archive as the API showed them', async () => {
+  it('are removed by whole months, and are in an archive as the API showed them', async () => {
     const from = new Date('2031-03-20T00:00:00Z');
     const ids = await fill(instanceId, from, 2_500, 0.03 * DAY_MS);
     const { rows } = await media.parts.db.query<MessageRow>('SELECT * FROM messages WHERE id = $1', [ids[0]]);
@@ -174,7 +174,7 @@ describe('messages past their retention', () => {
     );
   });
 
-  it('are kept as long as the plan says, whatever the settings say', async () => {
+  it('are kept as long as the plan allows, whatever the settings are', async () => {
     const ids = await fill(instanceId, new Date('2031-01-01T00:00:00Z'), 3, 30 * DAY_MS);
     const plan = (days: number | null) =>
       media.parts.db.query('UPDATE companies SET message_retention_days = $2 WHERE id = $1', [

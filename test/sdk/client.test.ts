@@ -50,7 +50,7 @@ describe('the client', () => {
     );
   });
 
-  test('keeps whatever an id holds inside its segment of the path', async () => {
+  test('keeps any characters of an id inside its segment of the path', async () => {
     await withServer(ok, async ({ seen }, client) => {
       await client.messages.get({ instanceId: INSTANCE, messageId: '../a/b?c=d#e f%2F' });
       assert.equal(seen[0]?.url, `/v1/instances/${INSTANCE}/message/..%2Fa%2Fb%3Fc%3Dd%23e%20f%252F`);
@@ -155,7 +155,7 @@ describe('the client', () => {
     }
   });
 
-  test('shows status and headers of the answer to who asks for them', async () => {
+  test('shows status and headers of the answer on request', async () => {
     await withServer(
       (res) => json(res, 202, {}, { 'idempotent-replayed': 'true' }),
       async (_, client) => {
@@ -169,7 +169,7 @@ describe('the client', () => {
     );
   });
 
-  test('throws what such a function throws: the request was answered', async () => {
+  test('throws the error of such a function: the request was answered', async () => {
     await withServer(
       (res) => json(res, 202, {}),
       async (server, client) => {
@@ -187,7 +187,7 @@ describe('the client', () => {
     );
   });
 
-  test('reaches what no method covers through request, as JSON, as a form and unread', async () => {
+  test('reaches other routes through request, as JSON, as a form and unread', async () => {
     await withServer(ok, async ({ seen }, client) => {
       assert.deepEqual(
         await client.request({ method: 'POST', path: '/x', query: { a: [1, 2] }, body: { b: 1 } }),

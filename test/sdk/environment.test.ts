@@ -80,7 +80,7 @@ describe('a client without options', () => {
       },
     ));
 
-  test('says by name what it needs', () =>
+  test('names the needed options and variables', () =>
     withVariables({ POSTHORN_API_KEY: 'svc_secret_of_mine' }, async () => {
       for (const options of [undefined, {}, { apiKey: 'svc_x' }, { baseUrl: undefined }]) {
         assert.throws(
@@ -94,7 +94,7 @@ describe('a client without options', () => {
       assert.throws(() => createBillingClient(), /createBillingClient needs .*POSTHORN_BILLING_URL/);
     }));
 
-  test('says so, too, where the environment may not be read', () => {
+  test('names them, too, where the environment may not be read', () => {
     const { process } = globalThis;
     Object.defineProperty(globalThis, 'process', {
       configurable: true,
@@ -137,7 +137,7 @@ describe('default headers', () => {
     assert.throws(() => createClient({ baseUrl: server.url, headers }), /each send has its own/);
   });
 
-  test('with a line break are refused, and no value is told', async () => {
+  test('with a line break are refused, and the error shows no value', async () => {
     const client = createClient({ baseUrl: server.url, headers: { 'X-A': 'se\r\ncret' } });
     await assert.rejects(
       Promise.resolve(client.health.health()),
@@ -177,7 +177,7 @@ describe('signWebhook', () => {
   const secret = `whsec_${Buffer.from('a secret of some length').toString('base64')}`;
   const body = JSON.stringify({ event_id: 'e', type: 'message.sent', text: 'olá 👋' });
 
-  test('signs what verifyWebhook and the library of Standard Webhooks accept', async () => {
+  test('makes signatures that verifyWebhook and the library of Standard Webhooks accept', async () => {
     const headers = await signWebhook(body, secret, { id: 'e' });
     assert.equal(headers['webhook-id'], 'e');
     assert.equal((await verifyWebhook(body, headers, secret)).event_id, 'e');
@@ -195,7 +195,7 @@ describe('signWebhook', () => {
     assert.notEqual(old['webhook-id'], (await signWebhook(bytes, secret))['webhook-id']);
   });
 
-  test('refuses what cannot be a body or a secret', async () => {
+  test('refuses an invalid body or secret', async () => {
     await assert.rejects(signWebhook({ event: 1 } as never, secret), TypeError);
     for (const wrong of ['whsec_', 'whsec_%%', []] as const)
       await assert.rejects(signWebhook(body, wrong as never), TypeError);

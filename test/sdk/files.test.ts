@@ -69,7 +69,7 @@ describe('a file', () => {
     });
   }
 
-  test('that is a path to nothing, or to a folder, says so', async () => {
+  test('that is a path to nothing, or to a folder, is an error that says so', async () => {
     await assert.rejects(send(path.join(folder, 'missing')), { code: 'ENOENT' });
     await assert.rejects(send(folder), { code: 'EISDIR' });
   });
@@ -90,7 +90,7 @@ describe('a file', () => {
     await assert.rejects(send(endless), /64 MB/);
   });
 
-  test('tells how far its upload is, up to the end', async () => {
+  test('reports the progress of its upload, up to the end', async () => {
     const seen: UploadProgress[] = [];
     await send(Buffer.alloc(3_000_000, 'x'), (progress) => seen.push(progress));
     const total = seen[0]?.totalBytes ?? 0;

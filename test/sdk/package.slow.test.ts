@@ -110,7 +110,7 @@ describe('the published package', { timeout: 500_000 }, () => {
     }
   });
 
-  test('describes the fields of what is sent and received', () => {
+  test('describes the fields of bodies and answers', () => {
     const types = installedTypes();
     assert.match(types, /\/\*\* A phone number, an individual JID or a group JID \*\/\n\s*to: string;/);
     assert.match(types, /\/\*\* The instance, by its UUID. \*\/\n\s*instanceId: string \| number;/);
@@ -209,7 +209,7 @@ for await (const event of client.events.stream({ types: ['message.delivered'] })
 createClient({ baseUrl: 'x', logger: 'debug' });
 `;
 
-  test('refuses in types what the service would refuse', async () => {
+  test('has types that refuse bodies that the service would refuse', async () => {
     const { lines, found } = await faultsIn('wrong.mts');
     assert.deepEqual(lines, [3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13], found);
   });
@@ -281,7 +281,7 @@ createClient({ baseUrl: 'x', logger: 'debug' });
     assert.ok(sizeBytes <= 14_000, `${sizeBytes} bytes`);
   });
 
-  test('works in a realm that has what Workers have, and nothing of Node', async () => {
+  test('works in a realm with the globals of Workers, and none of Node', async () => {
     const text = await bundle(`
       import { createClient, verifyWebhook } from '@posthorn/sdk';
       const client = createClient({ baseUrl: BASE_URL, apiKey: 'svc_w' });

@@ -10,7 +10,7 @@ function parse(pieces: Uint8Array[]): SseFrame[] {
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 describe('server-sent events', () => {
-  test('read the same however the bytes are cut and whatever ends the lines', () => {
+  test('are read the same for any cuts and line ends', () => {
     const word = fc.stringMatching(/^[a-zäß漢🎺 :{}"]{0,12}$/u);
     const frame = fc.record({
       id: fc.stringMatching(/^[a-z0-9-]{1,8}$/),
@@ -52,7 +52,7 @@ describe('server-sent events', () => {
     ]);
   });
 
-  test('tell how long to wait before coming back', () => {
+  test('give the time to wait before coming back', () => {
     const parser = createSseParser();
     assert.equal(parser.retryMs(), null);
     parser.push(bytes('retry: 1500\n\nretry: soon\n\n'));

@@ -55,7 +55,7 @@ async function take(
 const cursors = (events: StreamedEvent[]) => events.map(({ cursor }) => cursor);
 
 describe('the event stream', () => {
-  test('gives events as they come, with their cursors, and asks for what it was told to', async () => {
+  test('gives events as they come, with their cursors, and sends the given filters', async () => {
     await using at = await setUp((res) => {
       open(res);
       write(res, eventAt('a'), eventAt('b'));
@@ -135,7 +135,7 @@ describe('the event stream', () => {
     assert.deepEqual(cursors(await take(at.client, 3)), ['a', 'b', 'c']);
   });
 
-  test('says so when the cursor had expired, and goes on from where the server does', async () => {
+  test('reports an expired cursor, and continues from where the server does', async () => {
     await using at = await setUp((res, _, index) => {
       open(res);
       if (index > 0) return write(res, eventAt('z'));
@@ -148,7 +148,7 @@ describe('the event stream', () => {
     assert.equal(at.server.seen[1]?.headers['last-event-id'], 'y');
   });
 
-  test('says so when it broke before it had a place to come back to', async () => {
+  test('reports a break before it had a place to come back to', async () => {
     await using at = await setUp((res, _, index) => {
       open(res);
       if (index === 0) res.end();

@@ -56,7 +56,7 @@ function tell(res: ServerResponse | undefined, type: string, messageId = MESSAGE
 }
 
 describe('waiting for a message over the event stream', () => {
-  test('reads the message when the stream tells of it, and as good as never else', async () => {
+  test('reads the message when the stream has an event of it, and hardly ever else', async () => {
     await using at = await setUp((res) => open(res));
     const begunAtMs = performance.now();
     const waiting = at.client.messages.waitFor(input, 'delivered', { timeoutMs });
@@ -113,7 +113,7 @@ describe('waiting for a message over the event stream', () => {
       assert.equal((await waiting).status, 'delivered');
     });
 
-  test('says what it waits for, and in its error until when the message is being typed', async () => {
+  test('reports each state that it reads, and its error shows until when the message is typed', async () => {
     await using at = await setUp((res) => open(res));
     at.message.typing_until = '2026-01-31T12:00:00.000Z';
     const seen: Message[] = [];

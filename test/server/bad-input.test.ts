@@ -117,10 +117,10 @@ for (const named of routes) {
     // With a fallback, the use case judges a body of a wrong shape: test/accounts/listed-codes.test.ts. The body of a
     // signed route is bytes until its signature was checked: test/cloud/webhooks.test.ts.
     if (takesBody(route) && meta.bodyCodes?.fallback === undefined && !meta.isSigned) {
-      test('refuses a body that is not what it takes', () => refusesBodies(named));
+      test('refuses a body of the wrong shape', () => refusesBodies(named));
     }
     if (route.query) {
-      test('refuses a query that is not what it takes', () => refusesQueries(named));
+      test('refuses a query of the wrong shape', () => refusesQueries(named));
     }
     for (const [, param] of route.path.matchAll(/:(\w+)/g)) {
       if (authenticates && !takesAny.has(`${name} ${param}`))

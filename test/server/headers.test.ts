@@ -53,7 +53,7 @@ describe('the headers of every answer', () => {
         }
   });
 
-  test('stand on a preflight, an unknown path and bad HTTP as well', async () => {
+  test('are on a preflight, an unknown path and bad HTTP as well', async () => {
     for (const [method, path] of [
       ['OPTIONS', '/v1/instances'],
       ['GET', '/nowhere'],
@@ -68,7 +68,7 @@ describe('the headers of every answer', () => {
     assert.match(client.text(), /^HTTP\/1\.1 400 [\s\S]*nosniff[\s\S]*no-store/);
   });
 
-  test('stand on an event stream', async () => {
+  test('are on an event stream', async () => {
     const { apiKey } = await seedCompany(messaging.parts.db);
     const client = await openSlowClient(messaging.url);
     client.socket.write(headOf('GET', '/v1/events/stream', { 'x-api-key': apiKey }));
@@ -83,7 +83,7 @@ describe('GET /metrics', () => {
   const read = async (url: string, headers: Record<string, string>) =>
     (await fetch(`${url}/metrics`, { headers })).status;
 
-  test('is for whoever has the token, where there is one', async () => {
+  test('needs the token, where there is one', async () => {
     assert.equal(await read(messaging.url, {}), 401);
     assert.equal(await read(messaging.url, { authorization: 'Bearer another token' }), 401);
     assert.equal(await read(messaging.url, { authorization: `Bearer ${TOKEN}` }), 200);

@@ -78,7 +78,7 @@ for (const { name, route } of listRoutes(messagingContract)) {
   if (params.length === 0) continue;
   describe(`${name} (${route.method} ${route.path})`, () => {
     for (const param of params) {
-      test(`refuses what is no ${param}`, async () => {
+      test(`refuses an invalid ${param}`, async () => {
         const body = takesBody(route) ? validBodies[name] : undefined;
         const isJwt = metaOf(route).auth === 'jwt';
         const headers = {

@@ -92,7 +92,7 @@ const services: [string, Asked, NamedRoute[]][] = [
 let asked = 0;
 
 for (const [service, ask, routes] of services)
-  describe(`${service} stands the largest and smallest integers in`, () => {
+  describe(`${service} withstands the largest and smallest integers in`, () => {
     for (const named of routes) {
       const params = [...named.route.path.matchAll(/:(\w+)/g)].map(([, param]) => param!);
       const { query } = named.route;
@@ -110,7 +110,7 @@ for (const [service, ask, routes] of services)
     }
   });
 
-test('a card beyond what its column holds is 400 INVALID_JSON, an id of a path 400 INVALID_ID', async () => {
+test('a card id too large for its column is 400 INVALID_JSON, an id of a path 400 INVALID_ID', async () => {
   const key = payer.apiKey;
   const body = { plan_code: 'starter_monthly', billing_type: 'credit_card', card_id: 2 ** 31 };
   const created = await billing.call('POST', '/v1/billing/subscriptions', { key, body });

@@ -13,7 +13,7 @@ const PASSWORD = 'a password that is long enough';
 const EMAIL = 'reader@acme.test';
 const RECEIVER_TOKEN = 'Bearer of-the-receiver-alone';
 
-describe('the log at its most talkative', () => {
+describe('the log at its most verbose level', () => {
   const lines: string[] = [];
   const log = createLog({ level: 'trace', role: 'test', to: { write: (line) => void lines.push(line) } });
   /** Refuses everything: deliveries fail and are tried again. */
@@ -37,7 +37,7 @@ describe('the log at its most talkative', () => {
     receiver.close();
   });
 
-  test('names neither bodies nor numbers, tokens nor keys, whatever goes wrong', async () => {
+  test('contains neither bodies nor numbers, tokens nor keys, whatever fails', async () => {
     const { api, company } = pipeline;
     const jwt = await api.jwtOf(company);
     const phone = pipeline.newPhone();

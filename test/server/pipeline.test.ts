@@ -158,7 +158,7 @@ describe('the pipeline that every request passes', () => {
     assert.equal(new Set(ids).size, ids.length);
   });
 
-  test('a request that is all right reaches its handler with what the contract made of it', async () => {
+  test('a valid request reaches its handler as the contract parsed it', async () => {
     const response = await echo({ body: JSON.stringify({ text: 'hi', unknown: 1 }) });
     assert.equal(response.status, 201);
     assert.deepEqual(await response.json(), { text: 'hi', company_id: owner.companyId });
@@ -278,7 +278,7 @@ describe('the pipeline that every request passes', () => {
     assert.match(answer, /"error_code":"BAD_REQUEST"/);
   });
 
-  test('a handler that breaks, or answers what the contract does not declare, is a 500 that tells nothing', async () => {
+  test('a handler that fails, or breaks the contract, is a 500 without details', async () => {
     for (const how of ['throws', 'undocumented', 'status', 'extra', 'wrong']) {
       const before = logged.length;
       const refused = await refusal(await fetch(`${url}/broken?how=${how}`));

@@ -181,7 +181,7 @@ describe('a few pipelined requests', () => {
     client.socket.destroy();
   });
 
-  test('beyond what a connection may have unanswered are dropped, and the last answer says so', async () => {
+  test('beyond the limit of unanswered ones are dropped, and the last answer says so', async () => {
     const sent = PIPELINED_MAX + 50;
     const answers = await pipeline(messaging.url, headOf('GET', '/v1/instances', key()).repeat(sent));
     assert.equal(answers.length, PIPELINED_MAX + 1);

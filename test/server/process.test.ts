@@ -97,7 +97,7 @@ describe('the messaging server as a process', () => {
     }
   });
 
-  test('it says that it listens, and tells health, readiness and metrics', async () => {
+  test('it logs that it listens, and serves health, readiness and metrics', async () => {
     const { url, port, running } = await start();
     assert.match(running.output(), new RegExp(`"port":${port}.*"msg":"listening"`));
     assert.deepEqual(await (await fetch(`${url}/health`)).json(), { status: 'ok', service: 'messaging' });
@@ -114,7 +114,7 @@ describe('the messaging server as a process', () => {
     assert.equal(await running.kill('SIGTERM'), 0);
   });
 
-  test('SIGTERM: what is under way is answered, connections are closed, and it exits with 0', async () => {
+  test('SIGTERM: requests under way are answered, connections are closed, and it exits with 0', async () => {
     const { url, port, running } = await start({ SHUTDOWN_GRACE_SECONDS: '60' });
     const id = await seedInstance(parts.db, owner.companyId, { state: 'PAIRING', wanted: 'connected' });
     // A request that waits for its answer: no worker provides the code for a while.
@@ -132,7 +132,7 @@ describe('the messaging server as a process', () => {
     assert.match(running.output(), /"msg":"closed"/);
   });
 
-  test('an event stream ends when the server does, and does not hold it up', async () => {
+  test('an event stream ends with the server, and does not delay it', async () => {
     // If this delayed its end, it would exit with 1 after the grace period.
     const { url, running } = await start({ SHUTDOWN_GRACE_SECONDS: '60' });
     const stream = await fetch(`${url}/v1/events/stream`, { headers: { 'x-api-key': owner.apiKey } });
@@ -144,7 +144,7 @@ describe('the messaging server as a process', () => {
     assert.match(await text, /event: ?end/);
   });
 
-  test('SIGTERM: /ready says it at once, and everything else goes on until the delay is over', async () => {
+  test('SIGTERM: /ready reports it at once, and everything else continues until the delay is over', async () => {
     const { url, port, running } = await start({ SHUTDOWN_DELAY_SECONDS: '8', SHUTDOWN_GRACE_SECONDS: '60' });
     const key = { 'x-api-key': owner.apiKey };
     const stream = await fetch(`${url}/v1/events/stream`, { headers: key });
@@ -174,7 +174,7 @@ describe('the messaging server as a process', () => {
     await assert.rejects(once(connect(port, '127.0.0.1'), 'connect'));
   });
 
-  test('a connection that was opened ahead and never used does not hold up the end', async () => {
+  test('a connection that was opened ahead and never used does not delay the end', async () => {
     const { port, running } = await start({ SHUTDOWN_GRACE_SECONDS: '30' });
     const silent = connect(port, '127.0.0.1');
     await once(silent, 'connect');
@@ -201,7 +201,7 @@ describe('the messaging server as a process', () => {
 });
 
 describe('the billing server as a process', () => {
-  test('SIGTERM: it is served until the delay is over, and /ready, which is always 200, tells of it', async (t) => {
+  test('SIGTERM: requests are served until the delay is over, and /ready, which is always 200, reports it', async (t) => {
     const parts = await createParts();
     t.after(() => parts.close());
     const port = await freePort();
@@ -238,7 +238,7 @@ describe('the billing server as a process', () => {
 });
 
 describe('the messaging server without its database', () => {
-  test('answers 503 with Retry-After, names what fails in /ready, and is back by itself', async () => {
+  test('answers 503 with Retry-After, names the fault in /ready, and recovers by itself', async () => {
     const { startPostgres } = await import('../support/postgres.ts');
     const { migrate } = await import('@posthorn/core/migrations/migrate.ts');
     const { createDb } = await import('@posthorn/core/platform/database/db.ts');

@@ -38,7 +38,7 @@ describe('the request rate of a company', () => {
     assert.ok(statements <= 12, `concurrent requests share leases: ${statements} statements`);
   });
 
-  test('never more than the limit pass, whatever the limit and however they arrive', async () => {
+  test('never more than the limit pass, for any limit and order of arrival', async () => {
     for (const limit of [1, 7, 60, 250, 1000]) {
       company += 1;
       const clock = createTestClock();
@@ -120,7 +120,7 @@ describe('the request rate of a company', () => {
     assert.equal((await limiter.take(company, 10)).allowed, true);
   });
 
-  test('when the database can’t be asked, every waiting request hears of it and the next one asks again', async () => {
+  test('when the database does not answer, every waiting request fails and the next one asks again', async () => {
     company += 1;
     let down = true;
     const db: Sql = {

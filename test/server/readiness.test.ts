@@ -124,7 +124,7 @@ describe('the readiness of messaging', () => {
     assert.ok(rows[0]!.n >= 1 && rows[0]!.n < 25, `${rows[0]!.n} writes`);
   });
 
-  it('ends on a database that only reads, as a standby does, whose sends are told to come again', async () => {
+  it('ends on a read-only database, such as a standby, and sends get Retry-After', async () => {
     const cut = () =>
       admin.query(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'ready' AND pid <> pg_backend_pid()`,
@@ -218,7 +218,7 @@ describe('the write probe', () => {
     assert.equal(await pages(), 1);
   });
 
-  it('runs once for all who ask at the same time, and again when its outcome is old', async (t) => {
+  it('runs once for simultaneous requests, and again when its outcome is old', async (t) => {
     let runs = 0;
     let nowMs = 0;
     t.mock.method(performance, 'now', () => nowMs);
@@ -238,7 +238,7 @@ describe('the write probe', () => {
 });
 
 describe('the probe of a folder', () => {
-  it('makes the folder, leaves nothing in it, and tells when it takes no files', async (t) => {
+  it('makes the folder, leaves nothing in it, and reports when it takes no files', async (t) => {
     const parent = mkdtempSync(path.join(tmpdir(), 'posthorn-folder-'));
     t.after(() => rmSync(parent, { recursive: true }));
     const folder = path.join(parent, 'mail');

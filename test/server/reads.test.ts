@@ -51,7 +51,7 @@ describe('sending, reading and counting messages over HTTP', () => {
     assert.deepEqual((await read(network.toLowerCase())).body, found.body);
   });
 
-  test('the same key again answers the same ids and says so; with another body it is 422', async () => {
+  test('the same key again answers the same ids, marked as a replay; with another body it is 422', async () => {
     const first = await send('again', {});
     const second = await send('again', {});
     assert.deepEqual(second.body, first.body);
@@ -69,7 +69,7 @@ describe('sending, reading and counting messages over HTTP', () => {
     await api.call('PATCH', path, { key: owner.apiKey, body: { passive_mode_enabled: false } });
   });
 
-  test('recipients that are none are told apart', async () => {
+  test('different faults of a recipient have different codes', async () => {
     for (const [to, code] of [
       ['12', 'INVALID_PHONE'],
       ['someone@example.com', 'INVALID_RECIPIENT'],

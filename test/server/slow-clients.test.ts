@@ -93,7 +93,7 @@ describe('a body that does not arrive', () => {
     ['JSON', 'application/json'],
     ['a form', 'multipart/form-data; boundary=b'],
   ])
-    test(`ends it with ${what} where media are taken, and gives their memory back`, async () => {
+    test(`is ended with ${what} where media are accepted, and its memory is given back`, async () => {
       const headers = { 'content-type': type!, 'x-api-key': company.apiKey, 'idempotency-key': 'x' };
       for (const target of [
         `/v1/instances/${instanceId}/media`,
@@ -106,7 +106,7 @@ describe('a body that does not arrive', () => {
       await waitFor(() => budget.used() === 0 && room.used() === 0);
     });
 
-  test('ends it in the control API and the media of the sandbox', async () => {
+  test('is ended in the control API and the media of the sandbox', async () => {
     const dataDir = await mkdtemp(path.join(tmpdir(), 'posthorn-slow-'));
     const sandbox = await createSandboxServer({ dataDir, transfers: TRANSFERS });
     try {
@@ -193,7 +193,7 @@ describe('the least rate', () => {
     }
   });
 
-  test('a client that does not read its answer is cut, whatever its size, one that reads slowly is not', async () => {
+  test('a client that does not read its answer is cut at any size, one that reads slowly is not', async () => {
     const answer = Buffer.alloc(20 * 1024 * 1024);
     const server = await serve(() => answer);
     try {

@@ -146,7 +146,7 @@ describe('a flood of one address', () => {
 describe('proofs that fail', () => {
   const unknownKey = (i: number) => `svc_${String(i).padStart(64, '0')}`;
 
-  test('a burst of unknown keys is looked up as often as the limit says, and then refused', async () => {
+  test('a burst of unknown keys is looked up as often as the limit allows, and then refused', async () => {
     const address = newAddress();
     const tokens = (key: string) =>
       ask(`${messaging.url}/v1/tokens`, { headers: { 'x-api-key': key, 'x-forwarded-for': address } });

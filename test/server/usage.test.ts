@@ -59,7 +59,7 @@ describe('the usage of a company', () => {
     assert.equal((await read(other.apiKey)).hours.at(-1)?.sent, 1);
   });
 
-  test('says what is used and allowed by the plan, or without one for free', async () => {
+  test('shows usage and limits by the plan, or the free limits without one', async () => {
     await api.parts.db.query(
       'UPDATE companies SET max_instances = NULL, max_users = NULL, storage_mb = NULL WHERE id = $1',
       [owner.companyId],

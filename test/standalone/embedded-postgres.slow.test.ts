@@ -138,7 +138,7 @@ describe('the embedded PostgreSQL', () => {
     await second.end('SIGTERM');
   });
 
-  it('lets one start at a time use a DATA_DIR, and says so to the other in one line', async () => {
+  it('lets one start at a time use a DATA_DIR, and refuses the other in one line', async () => {
     const dataDir = path.join(copy.dir, 'data-shared');
     const first = await startWell(copy, dataDir, person);
     const second = await start(copy, dataDir, person);
@@ -227,7 +227,7 @@ if (isRoot) {
       await second.end('SIGTERM');
     });
 
-    it('names what an emptied DATA_DIR left behind outside', async () => {
+    it('names the leftovers of an emptied DATA_DIR outside of it', async () => {
       const { copy, dataDir } = fresh(0o700);
       const first = await startWell(copy, dataDir);
       await first.end('SIGTERM');
@@ -239,7 +239,7 @@ if (isRoot) {
       rmSync(first.directory.dir, { recursive: true });
     });
 
-    it('says so in one line when the folder it links to is gone', async () => {
+    it('reports in one line that the folder it links to is gone', async () => {
       const { copy, dataDir } = fresh(0o700);
       const first = await startWell(copy, dataDir);
       await first.end('SIGTERM');

@@ -112,7 +112,7 @@ describe('a service that npm runs', () => {
       assert.equal(code, 0, output());
     });
 
-    it(`npm run ${script}: one Ctrl-C, which arrives twice, drains it all the same`, async () => {
+    it(`npm run ${script}: one Ctrl-C, which arrives twice, still drains it`, async () => {
       const { npm, output } = await startByNpm(script);
       const exit = once(npm, 'exit');
       process.kill(-npm.pid!, 'SIGINT');
@@ -122,7 +122,7 @@ describe('a service that npm runs', () => {
     });
   }
 
-  it('every script is one of these, or a tool; those that run a process of ours stand in for the shell', () => {
+  it('every script is one of these, or a tool; scripts that run a process of ours replace the shell', () => {
     for (const [name, command] of Object.entries(scripts)) {
       if (TOOLS.has(name)) continue;
       assert.ok(name in SERVICES || name === 'migrate' || name === 'admin', `${name} is known here`);

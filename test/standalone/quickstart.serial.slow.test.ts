@@ -168,7 +168,7 @@ describe("the README's quickstart", () => {
     });
   }
 
-  it('stands before line 40 of the README and has at most ten commands', () => {
+  it('is before line 40 of the README and has at most ten commands', () => {
     const commands = terminals.flat();
     assert.ok(commands.length <= 10, `${commands.length} commands`);
     assert.equal(commands[0], 'npm ci');
@@ -178,7 +178,7 @@ describe("the README's quickstart", () => {
     for (const command of commands) assert.doesNotMatch(command, /<|…|\.\.\./, 'nothing is left to fill in');
   });
 
-  it('is what npm start says comes next', () => {
+  it('matches the next steps that npm start prints', () => {
     assert.deepEqual(nextSteps(announcedOn({})), [terminals[1]![0]]);
   });
 

@@ -87,7 +87,7 @@ describe('npm start', () => {
     return answer.status;
   }
 
-  it('answers, keeps what it was told over a stop, a kill and two more starts, and stops with its database', async () => {
+  it('answers, keeps its data over a stop, a kill and two more starts, and stops with its database', async () => {
     const env = await freshEnv();
     const server = await start(env);
     assert.match(server.output(), new RegExp(`API +http://127\\.0\\.0\\.1:${env.PORT}`));
@@ -141,7 +141,7 @@ describe('npm start', () => {
     await database.drop();
   });
 
-  it('ends, and says why, when its database dies under it', async () => {
+  it('ends with a reason when its database dies under it', async () => {
     const env = await freshEnv();
     const server = await start(env);
     const pidFile = path.join(env.DATA_DIR!, 'postgres', 'data', 'postmaster.pid');
@@ -160,7 +160,7 @@ describe('npm start', () => {
     await server.restart();
   });
 
-  it('says in one line that another start uses the same DATA_DIR', async () => {
+  it('reports in one line that another start uses the same DATA_DIR', async () => {
     const env = await freshEnv();
     await start(env);
     const { code, err } = await failToStart(env);
@@ -195,13 +195,13 @@ describe('npm start', () => {
   });
 });
 
-describe('the door of npm start', () => {
+describe('the version check of npm start', () => {
   let source: string;
   before(() => {
     source = readFileSync(path.join(projectRoot, 'standalone/main.js'), 'utf8');
   });
 
-  it('says in one line that an old Node is too old', () => {
+  it('reports in one line that an old Node is too old', () => {
     for (const [version, isTooOld] of [
       ['18.20.8', true],
       ['20.20.2', true],

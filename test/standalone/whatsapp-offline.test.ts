@@ -69,7 +69,7 @@ describe('npm start with WhatsApp and without internet', () => {
     });
   }
 
-  it('says in words why there is no QR code, tries on quietly, and stays up', async () => {
+  it('reports in words why there is no QR code, keeps trying quietly, and stays up', async () => {
     const created = await msgctl(
       'instances',
       'create',

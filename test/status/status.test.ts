@@ -211,7 +211,7 @@ describe('statuses of others', () => {
     assert.equal(stored.rows.length, 0);
   });
 
-  test('reach nobody who has not saved the author, or whom the author shuts out', async () => {
+  test('reach nobody who has not saved the author, or whom the author excludes', async () => {
     const stranger = pipeline.newPhone();
     await pipeline.sandbox.post(`/phones/${stranger}/contacts`, { add: [instance.phone] });
     await pipeline.sandbox.post(`/phones/${stranger}/messages`, { to: 'status', text: 'unseen' });

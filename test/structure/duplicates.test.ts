@@ -44,7 +44,7 @@ function duplicates(sources: readonly Source[]): Map<string, string> {
 }
 
 describe('no block of ten lines', () => {
-  it('stands in two places', () => {
+  it('occurs in two places', () => {
     // A migration that landed is never edited.
     const sources = readSources().filter(({ file }) => !/^core\/migrations\/\w+\/\d/.test(file));
     const found = duplicates(sources);

@@ -46,7 +46,7 @@ describe('the rooms of core', () => {
     assert.deepEqual(circles, []);
   });
 
-  it('do not stand below platform, which knows none of them', () => {
+  it('are not below platform, which knows none of them', () => {
     assert.deepEqual([...(roomImports().get('platform') ?? [])], []);
   });
 });

@@ -119,7 +119,7 @@ test('an endpoint gets retries that are not due only once it has shown that it i
   }
 });
 
-test('a process that has just met an endpoint takes what waits for it as left from before', () => {
+test('a process that is new to an endpoint treats its waiting deliveries as left from before', () => {
   for (const hasRetries of [true, false]) {
     const { catchUp, at } = endpoint();
     at(1, '', { hasRetries });

@@ -44,7 +44,7 @@ test('a webhook for an instance that is just being deleted is refused as one for
     assert.deepEqual([answer.status, answer.body.error_code], [404, 'INSTANCE_NOT_FOUND']);
 });
 
-test('a webhook that is enabled with a new address while its old one answers 410 is enabled, as the answer says', async () => {
+test('a webhook that is enabled with a new address while its old one answers 410 stays enabled, as answered', async () => {
   const { db } = messaging.parts;
   const old = 'http://127.0.0.1:1/old';
   const { id: webhookId } = await seedWebhook(db, company.companyId, old);

@@ -51,7 +51,7 @@ test('it is starved when there was no budget or it went to the last, until all i
   assert.equal(afterSharing(asking, budget, []).starvedAt, 40, 'others may have been left out');
 });
 
-test('a claim books what it asks for, from when it goes out until it is over', () => {
+test('a claim books its budget from its start to its end', () => {
   const quotas = [quota(70, 10), quota(71, 5, 2), quota(80, 1)];
   const shares = sharesOf(quotas, companyOf);
   assert.deepEqual(

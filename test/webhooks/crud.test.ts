@@ -215,7 +215,7 @@ describe('webhooks of a company', () => {
     assert.deepEqual(await patch({}), second);
   });
 
-  test('deleting ends what was still to be delivered', async () => {
+  test('deleting ends the pending deliveries', async () => {
     const { id } = (await create({})).body;
     await insertEvents(api.parts.db, [
       {

@@ -58,7 +58,7 @@ test('no form of a private address passes for a public one', () => {
   for (const address of PUBLIC) assert.equal(isPrivateAddress(address), false, address);
 });
 
-test('a URL is refused by its scheme, port, literal address or what its name resolves to', async () => {
+test('a URL is refused by its scheme, port, literal address or an address that its name resolves to', async () => {
   const outbound = createOutbound({
     allowPrivate: false,
     resolver: async (name) => {

@@ -42,7 +42,7 @@ async function setUp(status: () => number) {
   };
 }
 
-test('a manual retry takes the place of the scheduled one, and the numbers go on', async (t) => {
+test('a manual retry takes the place of the scheduled one, and the numbers continue', async (t) => {
   let status = 500;
   const delivery = await setUp(() => status);
   t.after(delivery.close);
@@ -95,7 +95,7 @@ test('deliveries that failed for good or succeeded can be replayed under the nex
   assert.equal(none.body.total, 0);
 });
 
-test('retry-bulk names what it skips and why; foreign logs are not found', async (t) => {
+test('retry-bulk names skipped logs with the reason; foreign logs are not found', async (t) => {
   const delivery = await setUp(() => 500);
   t.after(delivery.close);
   const { db } = messaging.parts;

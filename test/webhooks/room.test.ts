@@ -12,7 +12,7 @@ function readyEndpoint(): Endpoint {
   return Object.assign(endpoint, { config: {} as EndpointConfig });
 }
 
-test('an endpoint has room for what is being written unless older deliveries may be waiting', () => {
+test('an endpoint has room for deliveries that are being written unless older ones may be waiting', () => {
   assert.equal(roomOf(readyEndpoint(), NOW_MS), ROOM);
   const table: [name: string, change: Partial<Endpoint>, room: number][] = [
     ['two are under way', { inFlight: 2 }, ROOM - 2],

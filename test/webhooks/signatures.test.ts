@@ -215,7 +215,7 @@ test('an event that a moved webhook was still sending to its old address, which 
   );
 });
 
-test('a test event reaches that webhook alone, whatever it subscribes to', async () => {
+test('a test event reaches only that webhook, for any subscription', async () => {
   const { parts } = messaging;
   const mine = await seedCompany(parts.db);
   const receiver = await startReceiver();

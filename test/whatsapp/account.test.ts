@@ -39,7 +39,7 @@ describe('an account of WhatsApp', () => {
   const newPhone = (name?: string) => network.phone(newNumber(), name);
   const refused = (reason: string) => (err: unknown) => err instanceof SendRefused && err.reason === reason;
 
-  it('hands over its chats as they stand on the phone, by the numbers behind anonymous ids', async () => {
+  it('hands over its chats as the phone has them, by the numbers behind anonymous ids', async () => {
     const [own, ada, bob] = [newPhone(), newPhone('Ada'), newPhone('Bob')];
     const at = (day: number) => new Date(Date.UTC(2026, 0, day));
     const until2100 = Date.UTC(2100, 0, 1);

@@ -16,7 +16,7 @@ import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
 
 const WAIT_MS = 30_000;
 
-describe('a group that is sent to', () => {
+describe('the member list of a group that is sent to', () => {
   let network: WhatsAppNetwork;
   let own: PhoneHandle;
   let friend: PhoneHandle;
@@ -68,7 +68,7 @@ describe('a group that is sent to', () => {
       assert.equal(asked, 1);
     });
 
-  it('is asked for again when somebody was added, who reads what is sent from then on', async () => {
+  it('is asked for again when somebody was added, who can read later messages', async () => {
     const group = await newGroup('Sailors');
     await sendText(recorded, group.jid, 'before');
     const newcomer = network.phone(newNumber());
@@ -79,7 +79,7 @@ describe('a group that is sent to', () => {
     assert.deepEqual(newcomer.phone.failures, []);
   });
 
-  it('is asked for again when the account itself has added somebody, of which its own device is not told', async () => {
+  it('is asked for again when the account itself has added somebody, although its own device is not notified', async () => {
     const group = await newGroup('Divers');
     await sendText(recorded, group.jid, 'before');
     const newcomer = network.phone(newNumber());

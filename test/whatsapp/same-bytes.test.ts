@@ -132,7 +132,7 @@ describe('a message that got no answer', () => {
     });
   }
 
-  it('is sent again on a connection that stands, and an answer to either counts', async () => {
+  it('is sent again on an intact connection, and an answer to either counts', async () => {
     const message = text(friend.jid);
     meets('hold_ack');
     await assert.rejects(session.session.send(message), SendUnavailable);
@@ -156,7 +156,7 @@ describe('a message that got no answer', () => {
     assert.equal(entryOf(message)?.timesSeen, 1);
   });
 
-  it('is given up after a while on a connection that stands, and late proof is told', async () => {
+  it('is given up after a while on an intact connection, and late proof is reported', async () => {
     const message = text(friend.jid);
     network.faults.onMessage = () => 'hold_ack';
     const startedAt = performance.now();
@@ -211,7 +211,7 @@ describe('a message that got no answer', () => {
     );
   });
 
-  it('and was refused, or cannot be taken now, says so and is not encrypted anew', async () => {
+  it('and was refused, or cannot be taken now, is reported and not encrypted anew', async () => {
     const refused = text(friend.jid);
     meets({ error: 479 });
     await assert.rejects(session.session.send(refused), SendRefused);

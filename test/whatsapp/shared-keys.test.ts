@@ -69,7 +69,7 @@ describe('writes of a session', () => {
     assert.deepEqual([...(await keys.read('session'))].length, 2);
   });
 
-  it('tell that they are stored in the order of the calls', async () => {
+  it('are confirmed in the order of the calls', async () => {
     const { db, keys } = open();
     const told: string[] = [];
     const all = ['a', 'b', 'c'].map((id) => keys.write([change(id)], () => told.push(id)));
@@ -80,7 +80,7 @@ describe('writes of a session', () => {
     assert.deepEqual(told, ['a', 'b', 'c']);
   });
 
-  it('that are collected are not waited for, and go with what is written next', async () => {
+  it('that are collected are not waited for, and are stored with the next write', async () => {
     const { db, keys } = open();
     await keys.collect(async () => {
       await keys.write([change('ratchet 1')]);
@@ -137,7 +137,7 @@ describe('writes of a session', () => {
     assert.deepEqual(db.commits, [['a'], ['good']]);
   });
 
-  it('that were collected and lost end everything: what came after them would be built on nothing', async () => {
+  it('that were collected and lost end the session, because later writes would depend on them', async () => {
     const { db, keys, broken } = open();
     db.refuses = () => true;
     await keys.collect(() => keys.write([change('ratchet')]));

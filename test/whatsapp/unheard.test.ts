@@ -16,8 +16,8 @@ const WAYS = [
 
 const run = (...args: string[]) => spawnSync(process.execPath, [MAIN, ...args], { encoding: 'utf8' });
 
-describe('an error that nobody hears', () => {
-  it('is told to the session in whose name it began, and the process lives', () => {
+describe('an error that nobody catches', () => {
+  it('is reported to the session in whose name it began, and the process lives', () => {
     const { status, stdout } = run('session');
     const heard = stdout.trim().split('\n');
     assert.equal(status, 0);
@@ -34,7 +34,7 @@ describe('an error that nobody hears', () => {
 });
 
 describe('the replacements of Node.js that the library gets:', () => {
-  it('a listener that fails keeps no other from hearing the event, and each failure says of which event it is', async () => {
+  it('a failing listener keeps no other one from its event, and each failure names the event', async () => {
     const heard: unknown[] = [];
     const told: string[] = [];
     const onUnheard = (err: unknown, event: string | symbol | null) =>
@@ -58,7 +58,7 @@ describe('the replacements of Node.js that the library gets:', () => {
     assert.deepEqual(heard, ['event: thrown', 'event: rejected one', 'event: rejected two']);
   });
 
-  it('an answer is read whole, and one that breaks off is an error for whoever asked', async (t) => {
+  it('an answer is read whole, and one that breaks off is an error for the caller', async (t) => {
     const server = createServer((request, response) => {
       response.writeHead(200, { 'content-length': 2_000_000 });
       response.write(Buffer.alloc(1_000_000));

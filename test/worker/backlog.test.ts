@@ -21,7 +21,7 @@ async function seedUnsent(parts: Parts, instanceId: string, count: number, ageS:
   );
 }
 
-describe('the backlog that /metrics of a worker tells', () => {
+describe('the backlog in the metrics of a worker', () => {
   let parts: Parts;
   let companyId: number;
   before(async () => {
@@ -43,7 +43,7 @@ describe('the backlog that /metrics of a worker tells', () => {
     assert.match(text, /^posthorn_webhook_deliveries_waiting\{attempt="first"\} 0$/m);
   });
 
-  it('is left out, and the other figures are told, while the database does not answer', async () => {
+  it('is left out while the database does not answer, and the other metrics are reported', async () => {
     const metrics = createMetrics({ collectProcess: false });
     showBacklog({ db: parts.db, clock: systemClock, metrics });
     metrics.counter('posthorn_other_total', 'Another figure')();
@@ -55,7 +55,7 @@ describe('the backlog that /metrics of a worker tells', () => {
     assert.doesNotMatch(text, /^posthorn_unsent_messages\{/m);
   });
 
-  it('is told by the state of the instances, those that were deleted apart', async () => {
+  it('is reported by the state of the instances, with deleted ones apart', async () => {
     const connected = await seedInstance(parts.db, companyId, { state: 'CONNECTED', wanted: 'connected' });
     const away = await seedInstance(parts.db, companyId, { state: 'DISCONNECTED', wanted: 'disconnected' });
     await seedUnsent(parts, connected, 3, 60);

@@ -11,7 +11,7 @@ import {
 /** A second of both clocks. */
 const at = (s: number): Moment => ({ monotonicMs: s * 1_000, wallMs: 1_000_000 + s * 1_000 });
 
-test('a heartbeat proves life for five seconds from when it was sent, by whichever clock says more', () => {
+test('a heartbeat proves life for five seconds after it was sent, by the clock that shows more time', () => {
   const beats = afterHeartbeat(NO_HEARTBEATS, at(10), at(11));
   const table: [now: Moment, isAlive: boolean][] = [
     [at(11), true],

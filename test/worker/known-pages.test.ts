@@ -59,7 +59,7 @@ test('a page of which some was handled meanwhile sends the rest', async (t) => {
   assert.deepEqual(sent, [1, 2, 3]);
 });
 
-test('a page that begins behind what is handled is not believed', async (t) => {
+test('a page that leaves out unhandled tasks is not used', async (t) => {
   const { queue, accept, page, sent, reads, isIdleAt } = await startQueue(t);
   accept(4);
   queue.wakeWith(page(4, accept(5)));

@@ -89,7 +89,7 @@ test('the round of a process that died is run by another one at its next look', 
   });
 });
 
-test('a round that was told to end goes on in another process', async (t) => {
+test('a round that was stopped continues in another process', async (t) => {
   const begun = Promise.withResolvers<void>();
   const first = jobIn(parts.db, async (signal) => {
     begun.resolve();

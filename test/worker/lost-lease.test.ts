@@ -130,7 +130,7 @@ test('in one batch each entry is judged by its own epoch, also when one worker h
   assert.equal(stored.rows.length, 2);
 });
 
-test('under the lease of an instance that has left its shard nothing is written, and what is being written is waited for', async () => {
+test('under the lease of an instance that has left its shard nothing is written, and writes under way are awaited', async () => {
   const instanceId = await seedInstance(parts.db, company.companyId, { state: 'CONNECTED' });
   const shard = await currentLease(instanceId);
   const lease = leaseOfInstance(shard);
@@ -246,7 +246,7 @@ for (const [what, record] of Object.entries(RECORDS)) {
   });
 }
 
-test('nothing but the two doors asks for leases, so nothing can drop what it was given', () => {
+test('only one module asks for leases, so nothing else can drop one', () => {
   const files = globSync(['core/**/*.ts', 'worker/**/*.ts'], { cwd: projectRoot });
   const asking = files.filter((file) => {
     const text = readFileSync(path.join(projectRoot, file), 'utf8');

@@ -154,7 +154,7 @@ async function beatAfter(ms: number): Promise<number> {
   return waitFor(read);
 }
 
-test('without a pulse nothing is said to the network, whatever it is asked', async () => {
+test('without a pulse the session sends nothing to the network, for any call', async () => {
   let alive = true;
   const said: string[] = [];
   const session = new Proxy({} as NetworkSession, {

@@ -189,7 +189,7 @@ describe('a worker that starts with 500 instances', () => {
   });
 });
 
-test('a worker with another ENCRYPTION_KEY says why it opens no session', async (t) => {
+test('a worker with another ENCRYPTION_KEY reports why it opens no session', async (t) => {
   const lines: string[] = [];
   const log = createLog({ level: 'warn', role: 'test', to: { write: (line) => void lines.push(line) } });
   const parts = await createParts({ log });

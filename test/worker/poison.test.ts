@@ -31,7 +31,7 @@ async function account() {
 const acknowledged = () =>
   waitFor(async () => (await account()).unacked_events === 0, 60_000, { what: 'everything is acknowledged' });
 
-describe('poison in what arrives', () => {
+describe('poison in received messages', () => {
   test('costs itself alone: each of the table between two good messages, and the session lives', async () => {
     // A request that needs only the process: a busy database on a busy machine would prove nothing here.
     const target = { url: `${pipeline.api.url}/v1/instances`, expect: 401 };
@@ -107,7 +107,7 @@ describe('poison in what arrives', () => {
 });
 
 describe('a statement that refuses one message for no reason that anybody foresaw', () => {
-  test('refuses it a few times, then it is told without its content, in its place', async () => {
+  test('refuses it a few times, then it is recorded without its content, in its place', async () => {
     const { db } = pipeline.api.parts;
     await db.query(`
       CREATE FUNCTION refuse_cursed() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -139,7 +139,7 @@ describe('a statement that refuses one message for no reason that anybody foresa
   });
 });
 
-describe('media that cannot be had', () => {
+describe('media that is not available', () => {
   for (const how of ['hang', 'cut', 'error']) {
     test(`costs the message its media and nothing else: ${how}`, async () => {
       const phone = pipeline.newPhone();
@@ -173,8 +173,8 @@ describe('media that cannot be had', () => {
   }
 });
 
-describe('poison in what is sent', () => {
-  test('fails after a few tries, and what was accepted behind it goes out', async () => {
+describe('poison in sent messages', () => {
+  test('fails after a few tries, and messages accepted behind it go out', async () => {
     const { db } = pipeline.api.parts;
     const { logins } = await account();
     const phone = pipeline.newPhone();

@@ -127,7 +127,7 @@ test('a login of another program right after a take-over is taken for the previo
     assert.equal(mayHaveRivalOwner({ ...owner, ...other }), false, JSON.stringify(other));
 });
 
-test('tries begin anew with a connection, and after a session that failed on what it was sent only if it had stood for a minute', () => {
+test('tries begin anew with a connection, and after a session that failed on a message only if it lasted a minute', () => {
   const at = (ms: number) => new Date(1_000_000 + ms);
   const table: [reason: DisconnectReason, connectedAt: Date | null, now: Date, expected: boolean][] = [
     ['connection_lost', null, at(0), false],

@@ -64,7 +64,7 @@ describe('sends of one instance that are with the network at the same time', () 
     );
   }
 
-  test('are as many as the driver says, and no more', async () => {
+  test('are as many as the driver allows, and no more', async () => {
     const instance = await sending.connect();
     const { release } = held.hold(instance.id);
     const ids = await sendTexts(instance, WINDOW + 2);
@@ -115,7 +115,7 @@ describe('sends of one instance that are with the network at the same time', () 
   });
 
   for (const at of ['before_ledger', 'after_ledger'] as const) {
-    test(`one that is not answered (${at}) goes again before what came behind it`, async () => {
+    test(`include an unanswered one (${at}), which is sent again before later ones`, async () => {
       const instance = await sending.connect();
       await fault(instance, { kind: 'delay', delay_ms: 50, times: 3 });
       const ids = await sendTexts(instance, 2);
@@ -149,7 +149,7 @@ describe('sends of one instance that are with the network at the same time', () 
     for (const [at, instance] of instances.entries()) await assertInOrder(instance, sent[at]!);
   });
 
-  test('media and typing wait for the answer to what came before, and what follows waits for them', async () => {
+  test('wait for earlier answers when they have media or typing, and later ones wait for them', async () => {
     const instance = await sending.connect({ humanize_enabled: false });
     await fault(instance, { kind: 'delay', delay_ms: 60, times: 8 });
     const phone = sending.newPhone();

@@ -171,7 +171,10 @@ testDriver('postbox', startPostboxContract, {
 
 /** Tests that then have to pass: the contract of the port, the tables of abilities and paces, and the settings. */
 export const networkDriverTests: readonly TestRun[] = [
-  { files: ['test/driver-contract/postbox.test.ts'], passes: 'hands over again what could not be recorded' },
+  {
+    files: ['test/driver-contract/postbox.test.ts'],
+    passes: 'hands messages over again that could not be recorded',
+  },
   { files: ['test/driver-contract/abilities.test.ts'], passes: 'six questions on the postbox network' },
   { files: ['test/worker/pacing.test.ts'], named: 'the setting decides', passes: 'the setting decides' },
 ];

@@ -5,7 +5,7 @@ import { faultsOf, patternsOfContracts, patternsOfSources } from './product-patt
 /** `patterns.test.ts` tests shorter texts. */
 const CHARS = 100_000;
 
-describe('every regular expression stands attacks of 100 kB', () => {
+describe('every regular expression withstands attacks of 100 kB', () => {
   test('in the sources', async () => {
     assert.deepEqual(await faultsOf(patternsOfSources(), CHARS), []);
   });
