@@ -39,6 +39,7 @@ export interface WhatsAppLibrary {
         encode(vote: { selectedOptions: Uint8Array[] }): { finish(): Uint8Array };
         decode(bytes: Uint8Array): { selectedOptions?: Uint8Array[] | null };
       };
+      ReactionMessage: { decode(bytes: Uint8Array): NonNullable<WireMessage['reactionMessage']> };
     };
   };
 }

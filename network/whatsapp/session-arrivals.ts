@@ -7,7 +7,6 @@ import type {
   NetworkReceipt,
   SessionKey,
 } from '@posthorn/core/network/driver.ts';
-import { findMessage } from './find-message.ts';
 import { ITEM_BYTES, sizeOf } from './intake.ts';
 import { idOf, keepMessage } from './known-messages.ts';
 import type { LibraryMessage, WireNode } from './library-types.ts';
@@ -17,18 +16,16 @@ import {
   type HeardReceipt,
   isOwn,
   nameOf,
-  namesFor,
   ownJid,
   type WhatsAppContext,
 } from './session-context.ts';
+import { openSealed } from './session-secrets.ts';
 import { learnTimer } from './session-timers.ts';
-import { unwrap } from './wire/content.ts';
 import { isId } from './wire/ids.ts';
-import { type Arrived, bodyOf, envelopeOf, type Read, readArrived } from './wire/inbound.ts';
+import { type Arrived, envelopeOf, type Read, readArrived } from './wire/inbound.ts';
 import type { MediaRef } from './wire/inbound-media.ts';
 import { isOurChat, withoutDevice } from './wire/jids.ts';
 import { dateOfSeconds } from './wire/numbers.ts';
-import { openVote, optionsOf } from './wire/votes.ts';
 
 /** Hands over one message, and drops its plain text when it is recorded. */
 export function onMessage(session: WhatsAppContext, { inbox }: Connection, message: LibraryMessage): void {
@@ -63,18 +60,16 @@ export async function recordMessages(
     const { participant, remoteJid } = message.key;
     await tellLid(session, participant || remoteJid!, participant ? arrived.from : arrived.chat);
     await learnTimer(session, arrived.chat, arrived.message);
-    const read = attempt(session, () => readArrived(arrived)) ?? unreadable(arrived);
-    if (read.kind === 'none') continue;
-    if (read.kind === 'message') {
-      together.push({ arrived, told: read.message });
-      continue;
+    let read = attempt(session, () => readArrived(arrived)) ?? unreadable(arrived);
+    if (read.kind === 'sealed') {
+      // The message with the secret may have come together with it.
+      await recordTogether(session, together.splice(0));
+      read = await openSealed(session, arrived, read);
     }
+    if (read.kind === 'message') together.push({ arrived, told: read.message });
+    if (read.kind !== 'change') continue;
     await recordTogether(session, together.splice(0));
-    if (read.kind === 'change') await recordChange(session, arrived, read.change);
-    else {
-      const vote = await readVote(session, arrived, read);
-      if (vote) await session.sink.inbound([vote]);
-    }
+    await recordChange(session, arrived, read.change);
   }
   await recordTogether(session, together);
 }
@@ -91,6 +86,9 @@ async function recordChange(
     await keepWordsOf(session, chat, change.networkId, change.kind === 'edited' ? change.content : null);
 }
 
+/** Nothing refers to these, and they are never the last message of a chat. */
+const ABOUT_OTHERS: ReadonlySet<string> = new Set(['reaction', 'poll_vote']);
+
 /**
  * Stores messages that are not stored already, and tells them; but not those under whose id someone else has sent a
  * message of the same chat.
@@ -98,7 +96,7 @@ async function recordChange(
 async function recordTogether(session: WhatsAppContext, messages: readonly Incoming[]): Promise<void> {
   if (messages.length === 0) return;
   const { library, request, sink } = session;
-  const isStored = ({ arrived, told }: Incoming) => told.type !== 'reaction' && isId(arrived.id);
+  const isStored = ({ arrived, told }: Incoming) => !ABOUT_OTHERS.has(told.type) && isId(arrived.id);
   const known = await authorsOf(
     session,
     messages.filter(isStored).map(({ arrived }) => arrived),
@@ -175,37 +173,6 @@ async function tellLid(
   const at = session.deps.clock.now();
   await session.sink.facts([{ kind: 'lid', lid, phone: phone.split('@', 1)[0]!, at }]);
   session.known.add(name);
-}
-
-/** The network's own apps create no polls with more options. Each costs a hash per vote. */
-const OPTIONS_MAX = 100;
-
-/** A decrypted vote; null if the poll, its secret or the voter's key is missing, or if it is not a vote. */
-async function readVote(session: WhatsAppContext, arrived: Arrived, read: Extract<Read, { kind: 'vote' }>) {
-  const { PollVoteMessage } = session.library.proto.Message;
-  const pollId = read.pollKey.id!;
-  const poll = await findMessage(session, arrived.chat, pollId);
-  const secret = poll && unwrap(poll.message).message.messageContextInfo?.messageSecret;
-  if (!poll || !secret?.length) return null;
-  const { options } = bodyOf(unwrap(poll.message).message, false).content;
-  // Other messages have a secret, too.
-  if (!Array.isArray(options) || options.length > OPTIONS_MAX) return null;
-  // When the vote was sealed, either side may have been named by phone or by anonymous id.
-  for (const pollAuthor of await namesFor(session, poll.from, poll.fromMe)) {
-    for (const voter of await namesFor(session, arrived.from, arrived.fromMe)) {
-      const opened = openVote(read.vote, { pollId, pollAuthor, voter, secret });
-      if (!opened) continue;
-      const vote = attempt(session, () => PollVoteMessage.decode(opened));
-      if (!vote) return null;
-      const selected = optionsOf(options, (vote.selectedOptions ?? []).slice(0, OPTIONS_MAX));
-      return {
-        ...envelopeOf(arrived, arrived.message),
-        type: 'poll_vote',
-        content: { poll_message_id: pollId, selected_options: selected },
-      };
-    }
-  }
-  return null;
 }
 
 const KINDS: Readonly<Record<string, NetworkReceipt['kind']>> = {

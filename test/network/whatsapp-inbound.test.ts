@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Arrived, readArrived } from '@posthorn/network/whatsapp/wire/inbound.ts';
 import { isOurChat, preferPhone, withoutDevice } from '@posthorn/network/whatsapp/wire/jids.ts';
-import { hashOfOption, openVote, optionsOf, sealVote } from '@posthorn/network/whatsapp/wire/votes.ts';
+import { openWith, sealWith } from '@posthorn/network/whatsapp/wire/secrets.ts';
+import { hashOfOption, optionsOf } from '@posthorn/network/whatsapp/wire/votes.ts';
 import type { WireMessage } from '@posthorn/network/whatsapp/wire/wire-types.ts';
 
 const CHAT = '5511911111111@s.whatsapp.net';
@@ -292,16 +293,17 @@ test('protocol messages between devices are not received as messages', () => {
 
 test('a vote can be read with the secret of the poll, and without it by nobody', () => {
   const of = {
-    pollId: 'P1',
-    pollAuthor: CHAT,
-    voter: '5511@s.whatsapp.net',
+    use: 'Poll Vote' as const,
+    id: 'P1',
+    author: CHAT,
+    sender: '5511@s.whatsapp.net',
     secret: new Uint8Array(32).fill(9),
   };
-  const sealed = sealVote(Buffer.from('vote'), of);
-  assert.equal(openVote(sealed, of)?.toString(), 'vote');
-  for (const other of [{ pollId: 'P2' }, { pollAuthor: 'x' }, { voter: 'x' }, { secret: new Uint8Array(32) }])
-    assert.equal(openVote(sealed, { ...of, ...other }), null, JSON.stringify(other));
-  assert.equal(openVote({ encPayload: new Uint8Array(3), encIv: sealed.encIv }, of), null);
+  const sealed = sealWith(of, Buffer.from('vote'));
+  assert.equal(openWith(of, sealed)?.toString(), 'vote');
+  for (const other of [{ id: 'P2' }, { author: 'x' }, { sender: 'x' }, { secret: new Uint8Array(32) }])
+    assert.equal(openWith({ ...of, ...other }, sealed), null, JSON.stringify(other));
+  assert.equal(openWith(of, { encPayload: new Uint8Array(3), encIv: sealed.encIv }), null);
   assert.deepEqual(optionsOf(['a', 'b', 'c'], [hashOfOption('c'), hashOfOption('a'), hashOfOption('x')]), [
     'a',
     'c',

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { deflateSync } from 'node:zlib';
 import { READS_MAX } from '@posthorn/network/whatsapp/bounded-decode.ts';
 import { UNPACKED_MAX_BYTES } from '@posthorn/network/whatsapp/bounded-inflate.ts';
-import { sealVote } from '@posthorn/network/whatsapp/wire/votes.ts';
+import { sealWith } from '@posthorn/network/whatsapp/wire/secrets.ts';
 import { nested, writeFields } from '../support/whatsapp/fields.ts';
 import { type BesiegedAccount, startBesieged } from '../support/whatsapp/hostile.ts';
 import { node, raw, type WireMessage } from '../support/whatsapp/nodes.ts';
@@ -36,9 +36,9 @@ describe('the messages behind hostile ones arrive:', () => {
   }
 
   function vote(pollId: string, secret: Buffer, bytes: Uint8Array): WireMessage {
-    const of = { pollId, pollAuthor: stranger.jid, voter: stranger.jid, secret };
+    const of = { use: 'Poll Vote', id: pollId, author: stranger.jid, sender: stranger.jid, secret } as const;
     const pollCreationMessageKey = { remoteJid: account.own.jid, fromMe: true, id: pollId };
-    return { pollUpdateMessage: { pollCreationMessageKey, vote: sealVote(bytes, of) } };
+    return { pollUpdateMessage: { pollCreationMessageKey, vote: sealWith(of, bytes) } };
   }
 
   it('behind a vote that is sealed correctly and has unreadable content', async () => {

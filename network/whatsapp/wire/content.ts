@@ -27,11 +27,21 @@ export function unwrap(message: WireMessage): { message: WireMessage; viewOnce: 
     const wrapper = WRAPPERS.find((name) => inner[name]?.message);
     if (!wrapper) break;
     viewOnce ||= wrapper.startsWith('viewOnce');
-    // The secret of a poll is outside of its wrapper.
-    const messageContextInfo = inner[wrapper]!.message!.messageContextInfo ?? inner.messageContextInfo;
-    inner = { ...inner[wrapper]!.message!, ...(messageContextInfo ? { messageContextInfo } : {}) };
+    // The secret of a message may be outside of its wrapper.
+    const messageContextInfo = {
+      ...inner.messageContextInfo,
+      ...inner[wrapper]!.message!.messageContextInfo,
+    };
+    const hasContext = Object.keys(messageContextInfo).length > 0;
+    inner = { ...inner[wrapper]!.message!, ...(hasContext ? { messageContextInfo } : {}) };
   }
   return { message: inner, viewOnce };
+}
+
+/** The secret with which others seal what they say of a message; null if it has none. */
+export function secretOf(message: WireMessage): Uint8Array | null {
+  const secret = unwrap(message).message.messageContextInfo?.messageSecret;
+  return secret?.length ? secret : null;
 }
 
 type Kind = Exclude<keyof WireMessage, 'conversation'>;

@@ -5,7 +5,8 @@ import { kindOf, readContext, unwrap } from './content.ts';
 import { given } from './given.ts';
 import { mediaRef } from './inbound-media.ts';
 import { numberOf } from './numbers.ts';
-import { PROTOCOL, type WireKey, type WireMedia, type WireMessage } from './wire-types.ts';
+import type { Sealed, SealedUse } from './secrets.ts';
+import { PROTOCOL, SEALED_EDIT, type WireKey, type WireMedia, type WireMessage } from './wire-types.ts';
 
 /** A message with its envelope, with our addresses. */
 export interface Arrived {
@@ -22,8 +23,8 @@ export interface Arrived {
 export type Read =
   | { kind: 'message'; message: InboundMessage }
   | { kind: 'change'; change: NetworkChange }
-  /** An encrypted vote; reading it requires the poll's secret. */
-  | { kind: 'vote'; pollKey: WireKey; vote: { encPayload: Uint8Array; encIv: Uint8Array } }
+  /** Reading it requires the secret of the message `target`. */
+  | { kind: 'sealed'; use: SealedUse; target: WireKey & { id: string }; sealed: Sealed }
   /** Internal data of devices and servers. */
   | { kind: 'none' };
 
@@ -31,17 +32,31 @@ type Body = Pick<InboundMessage, 'type' | 'content'> & { media?: InboundMedia };
 
 export function readArrived(arrived: Arrived): Read {
   const { message, viewOnce } = unwrap(arrived.message);
-  const { protocolMessage, pollUpdateMessage } = message;
+  const { protocolMessage, pollUpdateMessage, secretEncryptedMessage, encReactionMessage } = message;
   if (protocolMessage) return readChange(arrived, protocolMessage);
-  if (pollUpdateMessage) {
-    const { pollCreationMessageKey: pollKey, vote } = pollUpdateMessage;
-    if (!pollKey?.id || !vote?.encPayload || !vote.encIv) return { kind: 'none' };
-    return { kind: 'vote', pollKey, vote: { encPayload: vote.encPayload, encIv: vote.encIv } };
+  if (pollUpdateMessage)
+    return sealedOf('Poll Vote', pollUpdateMessage.pollCreationMessageKey, pollUpdateMessage.vote);
+  if (encReactionMessage)
+    return sealedOf('Enc Reaction', encReactionMessage.targetMessageKey, encReactionMessage);
+  if (secretEncryptedMessage) {
+    // Changes of polls and events are not told.
+    if (secretEncryptedMessage.secretEncType !== SEALED_EDIT) return { kind: 'none' };
+    return sealedOf('Message Edit', secretEncryptedMessage.targetMessageKey, secretEncryptedMessage);
   }
   // Pins are not reported, as on the sandbox; an album's parts are reported one by one; a message without
   // content is none.
   if (message.pinInChatMessage || message.albumMessage || kindOf(message) === null) return { kind: 'none' };
   return { kind: 'message', message: { ...envelopeOf(arrived, message), ...bodyOf(message, viewOnce) } };
+}
+
+function sealedOf(
+  use: SealedUse,
+  target: WireKey | null | undefined,
+  sealed: Partial<Record<keyof Sealed, Uint8Array | null>> | null | undefined,
+): Read {
+  const { encPayload, encIv } = sealed ?? {};
+  if (!target?.id || !encPayload || !encIv) return { kind: 'none' };
+  return { kind: 'sealed', use, target: { ...target, id: target.id }, sealed: { encPayload, encIv } };
 }
 
 /** All fields of a message besides its body. */

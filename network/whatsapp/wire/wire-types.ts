@@ -75,6 +75,13 @@ interface WireVCard extends WithContext {
   vcard?: Maybe<string>;
 }
 
+/** Sealed with the secret of another message. */
+interface WireSealed {
+  targetMessageKey?: Maybe<WireKey>;
+  encPayload?: Maybe<Uint8Array>;
+  encIv?: Maybe<Uint8Array>;
+}
+
 interface Wrapped {
   message?: Maybe<WireMessage>;
 }
@@ -111,6 +118,9 @@ export interface WireMessage {
     vote?: Maybe<{ encPayload?: Maybe<Uint8Array>; encIv?: Maybe<Uint8Array> }>;
     senderTimestampMs?: Maybe<WireNumber>;
   }>;
+  secretEncryptedMessage?: Maybe<WireSealed & { secretEncType?: Maybe<number> }>;
+  /** In announcement groups of communities. */
+  encReactionMessage?: Maybe<WireSealed>;
   eventMessage?: Maybe<
     WithContext & {
       isCanceled?: Maybe<boolean>;
@@ -171,3 +181,5 @@ export interface WireMessage {
 
 /** `ProtocolMessage.Type` of the network. */
 export const PROTOCOL = { revoke: 0, timer: 3, edit: 14 } as const;
+/** `SecretEncryptedMessage.SecretEncType` of new words for a message. */
+export const SEALED_EDIT = 2;

@@ -8,6 +8,7 @@ import { enterCode, isShown, scan } from './pairing.ts';
 import type { Phone, PhoneMessage } from './phone.ts';
 import { tellSender } from './phone-inbox.ts';
 import { type SendOptions, sendFromPhone, tellOwnDevices } from './phone-outbox.ts';
+import { nameIn, sealedEdit, sealedReaction, sealedVote, secretOf } from './sealed.ts';
 import { jidIn, seconds, type World } from './world.ts';
 
 const POLL_MS = 10;
@@ -108,6 +109,31 @@ export class PhoneHandle {
     return this.send(chat, { conversation: text }, options);
   }
 
+  /**
+   * Says something of a message that was sent with a secret, sealed with that: new words, a reaction, or a vote. Answers the id
+   * under which it does.
+   */
+  sealed(
+    chat: PhoneHandle | string,
+    about: { id: string; by: PhoneHandle },
+    what: { words: WireMessage } | { reaction: string } | { options: readonly string[] },
+    options: SendOptions = {},
+  ): string {
+    const addressing =
+      this.#world.groups.get(typeof chat === 'string' ? chat : chat.jid)?.addressing ??
+      options.addressing ??
+      'pn';
+    const of = {
+      id: about.id,
+      secret: secretOf(about.by.phone, about.id),
+      author: nameIn(addressing, about.by.phone),
+      sender: nameIn(addressing, this.phone),
+    };
+    if ('words' in what) return this.send(chat, sealedEdit(this.#world, of, what.words), options);
+    if ('reaction' in what) return this.send(chat, sealedReaction(this.#world, of, what.reaction), options);
+    return this.send(chat, sealedVote(this.#world, of, what.options), options);
+  }
+
   /** Stores a file and sends the message that names it; `fields` are the rest of the message. */
   file(
     chat: PhoneHandle | string,
@@ -199,19 +225,26 @@ export class PhoneHandle {
   /** The messages with another phone from before any device was paired, oldest first; returns their ids. */
   remember(
     other: PhoneHandle,
-    said: readonly { text: string; fromMe: boolean; at: Date }[],
+    said: readonly { text: string; fromMe: boolean; at: Date; secret?: Buffer }[],
     chat: WireMessage = {},
   ): string[] {
     const ids = said.map(() => randomBytes(10).toString('hex').toUpperCase());
-    const messages = said.map(({ text, fromMe, at }, nth) => ({
+    const messages = said.map(({ text, fromMe, at, secret }, nth) => ({
       message: {
         key: { remoteJid: other.jid, fromMe, id: ids[nth] },
         message: { conversation: text },
         messageTimestamp: Number(seconds(at)),
+        // In a history the secret stands beside the message.
+        messageSecret: secret,
         ...(fromMe ? { status: 'READ' } : { pushName: other.phone.name }),
       },
       msgOrderId: nth + 1,
     }));
+    for (const [nth, { text, fromMe, secret }] of said.entries()) {
+      const [by, chat] = fromMe ? [this, other.jid] : [other, this.jid];
+      const context = secret ? { messageContextInfo: { messageSecret: secret } } : {};
+      by.phone.sent.set(ids[nth]!, { chat, message: { conversation: text, ...context } });
+    }
     const { conversations = [] } = this.phone.history as { conversations?: WireMessage[] };
     // A history has the newest message first.
     const conversation = { id: other.jid, messages: messages.toReversed(), ...chat };
