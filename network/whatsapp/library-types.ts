@@ -133,6 +133,8 @@ export interface LibraryMessage {
   message?: WireMessage | null;
   messageTimestamp?: WireNumber | null;
   messageStubType?: number | null;
+  /** Of a message from a history, which has it nowhere else. */
+  messageSecret?: Uint8Array | null;
   pushName?: string | null;
   /** `peer`: between devices of the account. */
   category?: string | null;

@@ -21,6 +21,7 @@ import {
 } from './session-context.ts';
 import { openSealed } from './session-secrets.ts';
 import { learnTimer } from './session-timers.ts';
+import { withSecret } from './wire/content.ts';
 import { isId } from './wire/ids.ts';
 import { type Arrived, envelopeOf, type Read, readArrived } from './wire/inbound.ts';
 import type { MediaRef } from './wire/inbound-media.ts';
@@ -149,7 +150,8 @@ async function arrivedOf(session: WhatsAppContext, message: LibraryMessage): Pro
   const from = fromMe ? ownJid(session) : await nameOf(session, key.participant || key.remoteJid, alt);
   await tellLid(session, key.participant || key.remoteJid, alt);
   const at = dateOfSeconds(messageTimestamp, session.deps.clock.now());
-  return { id: key.id, chat, from, fromMe, pushName: pushName ?? '', at, message: wire };
+  const content = withSecret(wire, message.messageSecret);
+  return { id: key.id, chat, from, fromMe, pushName: pushName ?? '', at, message: content };
 }
 
 /** For our own messages, the other name may be our own instead of the chat's. */

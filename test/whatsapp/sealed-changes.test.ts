@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { connected, newKept, openRecorded } from '../support/whatsapp/driver-harness.ts';
 import { type BesiegedAccount, startBesieged } from '../support/whatsapp/hostile.ts';
 import type { WireMessage } from '../support/whatsapp/nodes.ts';
 import type { PhoneHandle } from '../support/whatsapp/phone-handle.ts';
@@ -108,5 +109,18 @@ describe('what is sealed with the secret of a message:', () => {
     // A vote is not the last message of its chat: changes of the chat name the poll.
     const tails = await account.kept.keys.read('tail', [friend.jid]);
     assert.equal((tails.get(friend.jid) as { id: string }).id, id);
+  });
+
+  it('new words of a message from before the pairing are told', async () => {
+    const [own, kept] = [account.newPhone(), newKept()];
+    const said = { text: 'Teh words', fromMe: false, at: new Date(), secret: randomBytes(32) };
+    const [id = ''] = own.remember(friend, [said]);
+    const recorded = await openRecorded(account.driver, kept);
+    own.scan(await until(() => recorded.qrs.at(-1), 'a QR code'));
+    await connected(recorded);
+    await until(() => recorded.history.length > 0, 'the history');
+    friend.sealed(own, { id, by: friend }, { words: { conversation: 'The words' } });
+    await until(() => recorded.changes.some(({ networkId }) => networkId === id), 'the message is edited');
+    await recorded.session.close();
   });
 });

@@ -44,6 +44,12 @@ export function secretOf(message: WireMessage): Uint8Array | null {
   return secret?.length ? secret : null;
 }
 
+/** The message with this secret, if it has none of its own. */
+export function withSecret(message: WireMessage, secret: Uint8Array | null | undefined): WireMessage {
+  if (!secret?.length || secretOf(message)) return message;
+  return { ...message, messageContextInfo: { ...message.messageContextInfo, messageSecret: secret } };
+}
+
 type Kind = Exclude<keyof WireMessage, 'conversation'>;
 
 /** The name of the content field; null if there is none. */

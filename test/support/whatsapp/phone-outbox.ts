@@ -43,7 +43,12 @@ export function sendFromPhone(
   for (const device of other.devices.values())
     sendToDevice(world, phone, device, message, { ...options, id });
   if (other !== phone) {
-    const copy = { deviceSentMessage: { destinationJid: chat, message } };
+    // The secret of a message stands beside its copy.
+    const { messageContextInfo, ...content } = message;
+    const copy = {
+      deviceSentMessage: { destinationJid: chat, message: content },
+      ...(messageContextInfo ? { messageContextInfo } : {}),
+    };
     for (const device of phone.devices.values()) {
       sendToDevice(world, phone, device, copy, { ...options, id, recipient: other });
     }
