@@ -13,6 +13,7 @@ interface Kept {
   fromMe: boolean;
   at: number;
   wire: string;
+  list?: string | undefined;
 }
 
 /** The message's row, and the row of its chat's last message. */
@@ -21,8 +22,8 @@ export function keepMessage(
   known: KnownMessage,
   at: Date,
 ): [row: SessionKey, tail: SessionKey] {
-  const { chat, id, from, fromMe, message } = known;
-  const value: Kept = { from, fromMe, at: at.getTime(), wire: encode(library, message) };
+  const { chat, id, list, from, fromMe, message } = known;
+  const value: Kept = { from, fromMe, at: at.getTime(), wire: encode(library, message), list };
   const tail = { id, fromMe, from, at: at.getTime() };
   return [
     { kind: KINDS.message, id: idOf(chat, id), value, temporary: true },
@@ -55,9 +56,9 @@ export async function readMessages(
 ): Promise<Map<string, KnownMessage>> {
   const rows = await readRows(deps.keys, chat, ids);
   const known = new Map<string, KnownMessage>();
-  for (const [id, { from, fromMe, wire }] of rows) {
+  for (const [id, { from, fromMe, wire, list }] of rows) {
     const message = decode(deps.library, wire);
-    if (message) known.set(id, { id, chat, from, fromMe, message });
+    if (message) known.set(id, { id, chat, list, from, fromMe, message });
   }
   return known;
 }

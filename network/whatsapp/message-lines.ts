@@ -5,7 +5,7 @@
 import type { LibraryMessage } from './library-types.ts';
 import { createPump, type Pump } from './pump.ts';
 import { kindOf, unwrap } from './wire/content.ts';
-import { preferPhone } from './wire/jids.ts';
+import { chatOf, preferPhone } from './wire/jids.ts';
 
 export interface MessageLines {
   /** Resolves when the message is recorded, together with those that came at the same time. */
@@ -58,8 +58,7 @@ export function createMessageLines(
 
   return {
     async take(message) {
-      const { remoteJid, remoteJidAlt } = message.key;
-      const chat = preferPhone(remoteJid ?? '', remoteJidAlt);
+      const chat = preferPhone(chatOf(message.key), message.key.remoteJidAlt);
       const isAlone = !isStopped && isSlow(message) && chat !== NEVER_ALONE;
       const line = lines.get(chat) ?? (isAlone ? open(chat) : null);
       if (!line) {

@@ -25,7 +25,7 @@ import { withSecret } from './wire/content.ts';
 import { isId } from './wire/ids.ts';
 import { type Arrived, envelopeOf, type Read, readArrived } from './wire/inbound.ts';
 import type { MediaRef } from './wire/inbound-media.ts';
-import { isOurChat, withoutDevice } from './wire/jids.ts';
+import { chatOf, isList, isOurChat, withoutDevice } from './wire/jids.ts';
 import { dateOfSeconds } from './wire/numbers.ts';
 
 /** Hands over one message, and drops its plain text when it is recorded. */
@@ -140,18 +140,22 @@ function attempt<T>(session: WhatsAppContext, work: () => T): T | null {
 /** The message with our names for its chat and author; null if it is not for us. */
 async function arrivedOf(session: WhatsAppContext, message: LibraryMessage): Promise<Arrived | null> {
   const { key, message: wire, messageTimestamp, pushName } = message;
-  if (!wire || !key.id || !key.remoteJid || !isOurChat(withoutDevice(key.remoteJid))) return null;
+  const shownIn = chatOf(key);
+  if (!wire || !key.id || !key.remoteJid || !isOurChat(withoutDevice(shownIn))) return null;
   // Internal messages between the account's devices.
   if (message.category === 'peer') return null;
   // In statuses the library knows us only by our number.
   const fromMe = key.fromMe === true || (!!key.participant && isOwn(session, key.participant));
+  const list = isList(key.remoteJid) ? key.remoteJid : undefined;
+  // To a list of our own: nothing says who is on it.
+  if (list && fromMe) return null;
   const alt = key.participantAlt ?? otherNameOfChat(session, key);
-  const chat = await nameOf(session, key.remoteJid, otherNameOfChat(session, key));
+  const chat = await nameOf(session, shownIn, otherNameOfChat(session, key));
   const from = fromMe ? ownJid(session) : await nameOf(session, key.participant || key.remoteJid, alt);
   await tellLid(session, key.participant || key.remoteJid, alt);
   const at = dateOfSeconds(messageTimestamp, session.deps.clock.now());
   const content = withSecret(wire, message.messageSecret);
-  return { id: key.id, chat, from, fromMe, pushName: pushName ?? '', at, message: content };
+  return { id: key.id, chat, list, from, fromMe, pushName: pushName ?? '', at, message: content };
 }
 
 /** For our own messages, the other name may be our own instead of the chat's. */

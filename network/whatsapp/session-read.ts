@@ -23,10 +23,10 @@ export async function keysToRead(
   const isGroup = chat.endsWith('@g.us');
   return [...known.values()]
     .filter((message) => !message.fromMe)
-    .map(({ id, from }) => ({
-      remoteJid: chat,
+    .map(({ id, from, list }) => ({
+      remoteJid: list ?? chat,
       id,
       fromMe: false,
-      ...(isGroup ? { participant: from } : {}),
+      ...(isGroup || list ? { participant: from } : {}),
     }));
 }

@@ -12,6 +12,8 @@ import { PROTOCOL, SEALED_EDIT, type WireKey, type WireMedia, type WireMessage }
 export interface Arrived {
   id: string;
   chat: string;
+  /** The sender's broadcast list by which it came. */
+  list?: string | undefined;
   from: string;
   fromMe: boolean;
   pushName: string;

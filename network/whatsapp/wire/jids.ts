@@ -2,6 +2,7 @@
  * Maps the network's addresses to ours: theirs may name a device, and may be anonymous ids instead of phones.
  */
 import { isGroupJid, isLidJid, isUserJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
+import type { WireKey } from './wire-types.ts';
 
 /** The address without the device: `5511...:12@s.whatsapp.net` is the person `5511...@s.whatsapp.net`. */
 export function withoutDevice(jid: string): string {
@@ -12,15 +13,25 @@ export function withoutDevice(jid: string): string {
   return `${user}@${server === 'c.us' || server === 'hosted' ? 's.whatsapp.net' : server}`;
 }
 
-/** Chats we report: people, groups and statuses; no newsletters, no broadcast lists. */
+/** Chats we report: people, groups and statuses; no newsletters. What comes by a list is in the chat with its sender. */
 export function isOurChat(jid: string): boolean {
   return isUserJid(jid) || isGroupJid(jid) || isLidJid(jid) || jid === STATUS_BROADCAST;
 }
 
-/** Chats we report, and the network's own servers. */
+/** A broadcast list of somebody: each of its recipients sees a message to it in the chat with whoever sent it. */
+export function isList(jid: string): boolean {
+  return jid.endsWith('@broadcast') && jid !== STATUS_BROADCAST;
+}
+
+/** The chat in which a message is shown. */
+export function chatOf({ remoteJid, participant }: WireKey): string {
+  return (isList(remoteJid ?? '') ? participant : remoteJid) ?? '';
+}
+
+/** Chats we report, lists, and the network's own servers. */
 export function mayMatter(jid: string): boolean {
   const plain = withoutDevice(jid);
-  return isOurChat(plain) || !plain.includes('@') || plain === 's.whatsapp.net';
+  return isOurChat(plain) || isList(plain) || !plain.includes('@') || plain === 's.whatsapp.net';
 }
 
 /** Prefers the phone of a person's two names. Groups and statuses have one name. */

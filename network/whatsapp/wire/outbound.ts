@@ -22,6 +22,8 @@ import { PROTOCOL, type WireContext, type WireKey, type WireMessage } from './wi
 export interface KnownMessage {
   id: string;
   chat: string;
+  /** The author's broadcast list by which it came. */
+  list?: string | undefined;
   /** The author, by the name used in the chat. */
   from: string;
   fromMe: boolean;

@@ -15,6 +15,8 @@ export interface SendOptions {
   at?: Date;
   /** Whether a one-to-one chat shows the number or the anonymous id, and a status its author. */
   addressing?: 'pn' | 'lid';
+  /** The broadcast list by which the recipient gets it. */
+  list?: string;
   /** A one-to-one chat shows only that address. */
   hidesOther?: boolean;
 }
@@ -141,7 +143,7 @@ function sendToDevice(
   const bytes = pad(world.coding.encodeMessage(message));
   const sealed = phone.seal(addressOf(device.number, device.id), bytes, () => device.takeBundle());
   const isLid = options.addressing === 'lid';
-  const { recipient } = options;
+  const { recipient, list } = options;
   // To the account's own devices the network names the recipient, under both addresses.
   const others = recipient
     ? {
@@ -151,12 +153,18 @@ function sendToDevice(
       }
     : options.hidesOther
       ? {}
-      : { sender_pn: isLid ? phone.jid : undefined, sender_lid: isLid ? undefined : phone.lid };
+      : list
+        ? {
+            participant: jidIn(isLid ? 'lid' : 'pn', phone, 0),
+            participant_pn: isLid ? phone.jid : undefined,
+            participant_lid: isLid ? undefined : phone.lid,
+          }
+        : { sender_pn: isLid ? phone.jid : undefined, sender_lid: isLid ? undefined : phone.lid };
   device.deliver(
     node(
       'message',
       {
-        from: jidIn(isLid ? 'lid' : 'pn', phone, 0),
+        from: list ?? jidIn(isLid ? 'lid' : 'pn', phone, 0),
         ...others,
         category: options.category,
         id: options.id,
