@@ -1,5 +1,6 @@
 /** Stores messages in wire format for later references to them. */
 import type { SessionKey, SessionKeys } from '@posthorn/core/network/driver.ts';
+import type { Names } from './addressing.ts';
 import { KINDS } from './keys.ts';
 import type { WhatsAppLibrary } from './library-types.ts';
 import { withWords } from './wire/content.ts';
@@ -14,6 +15,8 @@ interface Kept {
   at: number;
   wire: string;
   list?: string | undefined;
+  /** Absent in rows of older versions. */
+  names?: Names | undefined;
 }
 
 /** The message's row, and the row of its chat's last message. */
@@ -22,8 +25,8 @@ export function keepMessage(
   known: KnownMessage,
   at: Date,
 ): [row: SessionKey, tail: SessionKey] {
-  const { chat, id, list, from, fromMe, message } = known;
-  const value: Kept = { from, fromMe, at: at.getTime(), wire: encode(library, message), list };
+  const { chat, id, list, names, from, fromMe, message } = known;
+  const value: Kept = { from, fromMe, at: at.getTime(), wire: encode(library, message), list, names };
   const tail = { id, fromMe, from, at: at.getTime() };
   return [
     { kind: KINDS.message, id: idOf(chat, id), value, temporary: true },
@@ -56,9 +59,9 @@ export async function readMessages(
 ): Promise<Map<string, KnownMessage>> {
   const rows = await readRows(deps.keys, chat, ids);
   const known = new Map<string, KnownMessage>();
-  for (const [id, { from, fromMe, wire, list }] of rows) {
+  for (const [id, { from, fromMe, wire, list, names }] of rows) {
     const message = decode(deps.library, wire);
-    if (message) known.set(id, { id, chat, list, from, fromMe, message });
+    if (message) known.set(id, { id, chat, list, names, from, fromMe, message });
   }
   return known;
 }

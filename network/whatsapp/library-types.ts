@@ -115,6 +115,7 @@ export interface SignalRepository {
   lidMapping: {
     mappingCache: MappingCache;
     getPNForLID(lid: string): Promise<string | null>;
+    getPNsForLIDs(lids: string[]): Promise<{ pn: string; lid: string }[] | null>;
     getLIDForPN(phoneJid: string): Promise<string | null>;
     getLIDsForPNs(phoneJids: string[]): Promise<{ pn: string; lid: string }[] | null>;
   };
@@ -133,8 +134,9 @@ export interface LibraryMessage {
   message?: WireMessage | null;
   messageTimestamp?: WireNumber | null;
   messageStubType?: number | null;
-  /** Of a message from a history, which has it nowhere else. */
+  /** Of a message from a history, which has these nowhere else. */
   messageSecret?: Uint8Array | null;
+  participant?: string | null;
   pushName?: string | null;
   /** `peer`: between devices of the account. */
   category?: string | null;

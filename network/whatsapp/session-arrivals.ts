@@ -27,6 +27,7 @@ import { type Arrived, envelopeOf, type Read, readArrived } from './wire/inbound
 import type { MediaRef } from './wire/inbound-media.ts';
 import { chatOf, isList, isOurChat, withoutDevice } from './wire/jids.ts';
 import { dateOfSeconds } from './wire/numbers.ts';
+import { withOurMentions } from './wire-names.ts';
 
 /** Hands over one message, and drops its plain text when it is recorded. */
 export function onMessage(session: WhatsAppContext, { inbox }: Connection, message: LibraryMessage): void {
@@ -67,7 +68,10 @@ export async function recordMessages(
       await recordTogether(session, together.splice(0));
       read = await openSealed(session, arrived, read);
     }
-    if (read.kind === 'message') together.push({ arrived, told: read.message });
+    if (read.kind === 'message') {
+      const content = await withOurMentions(session, read.message.content);
+      together.push({ arrived, told: { ...read.message, content } });
+    }
     if (read.kind !== 'change') continue;
     await recordTogether(session, together.splice(0));
     await recordChange(session, arrived, read.change);
@@ -139,11 +143,13 @@ function attempt<T>(session: WhatsAppContext, work: () => T): T | null {
 
 /** The message with our names for its chat and author; null if it is not for us. */
 async function arrivedOf(session: WhatsAppContext, message: LibraryMessage): Promise<Arrived | null> {
-  const { key, message: wire, messageTimestamp, pushName } = message;
+  const { message: wire, messageTimestamp, pushName } = message;
+  const key = { ...message.key, participant: message.key.participant || message.participant };
   const shownIn = chatOf(key);
   if (!wire || !key.id || !key.remoteJid || !isOurChat(withoutDevice(shownIn))) return null;
   // Internal messages between the account's devices.
   if (message.category === 'peer') return null;
+  const author = key.participant || key.remoteJid;
   // In statuses the library knows us only by our number.
   const fromMe = key.fromMe === true || (!!key.participant && isOwn(session, key.participant));
   const list = isList(key.remoteJid) ? key.remoteJid : undefined;
@@ -151,11 +157,14 @@ async function arrivedOf(session: WhatsAppContext, message: LibraryMessage): Pro
   if (list && fromMe) return null;
   const alt = key.participantAlt ?? otherNameOfChat(session, key);
   const chat = await nameOf(session, shownIn, otherNameOfChat(session, key));
-  const from = fromMe ? ownJid(session) : await nameOf(session, key.participant || key.remoteJid, alt);
-  await tellLid(session, key.participant || key.remoteJid, alt);
+  const from = fromMe ? ownJid(session) : await nameOf(session, author, alt);
+  await tellLid(session, author, alt);
   const at = dateOfSeconds(messageTimestamp, session.deps.clock.now());
-  const content = withSecret(wire, message.messageSecret);
-  return { id: key.id, chat, list, from, fromMe, pushName: pushName ?? '', at, message: content };
+  return {
+    ...{ id: key.id, chat, list, from, fromMe, pushName: pushName ?? '', at },
+    names: author.endsWith('@lid') ? 'ids' : 'numbers',
+    message: withSecret(wire, message.messageSecret),
+  };
 }
 
 /** For our own messages, the other name may be our own instead of the chat's. */
@@ -238,18 +247,16 @@ export async function readHistory(
     const read = attempt(session, () => readArrived(arrived));
     if (read?.kind !== 'message') continue;
     const status = arrived.fromMe ? STATUSES[message.status ?? 2] : undefined;
-    past.push({ ...read.message, fromMe: arrived.fromMe, ...(status ? { status } : {}) });
+    const content = await withOurMentions(session, read.message.content);
+    past.push({ ...read.message, content, fromMe: arrived.fromMe, ...(status ? { status } : {}) });
     await keepPast(session, arrived);
   }
   // A history begins with the newest message, and many have the same second.
   return past.reverse().sort((one, other) => one.at.getTime() - other.at.getTime());
 }
 
-async function keepPast(
-  session: WhatsAppContext,
-  { id, chat, from, fromMe, at, message }: Arrived,
-): Promise<void> {
-  if (!isId(id)) return;
-  const rows = attempt(session, () => keepMessage(session.library, { id, chat, from, fromMe, message }, at));
+async function keepPast(session: WhatsAppContext, arrived: Arrived): Promise<void> {
+  if (!isId(arrived.id)) return;
+  const rows = attempt(session, () => keepMessage(session.library, arrived, arrived.at));
   if (rows) await session.request.keys.write([rows[0]]);
 }

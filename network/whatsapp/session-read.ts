@@ -1,6 +1,8 @@
+import { isLidJid, isUserJid } from '@posthorn/contract/jid.ts';
 import { findMessages } from './find-message.ts';
 import { requireLive, type WhatsAppContext } from './session-context.ts';
 import type { WireKey } from './wire/wire-types.ts';
+import { nameBy } from './wire-names.ts';
 
 /** Tells the senders of these messages that they were read; skips unknown ones. */
 export async function markRead(
@@ -19,14 +21,16 @@ export async function keysToRead(
   chat: string,
   ids: readonly string[],
 ): Promise<WireKey[]> {
-  const known = await findMessages(session, chat, ids);
-  const isGroup = chat.endsWith('@g.us');
-  return [...known.values()]
-    .filter((message) => !message.fromMe)
-    .map(({ id, from, list }) => ({
-      remoteJid: list ?? chat,
+  const keys: WireKey[] = [];
+  for (const { id, from, fromMe, list, names } of (await findMessages(session, chat, ids)).values()) {
+    if (fromMe) continue;
+    const author = await nameBy(session, from, names);
+    const shared = list ?? (isUserJid(chat) || isLidJid(chat) ? undefined : chat);
+    keys.push({
       id,
       fromMe: false,
-      ...(isGroup || list ? { participant: from } : {}),
-    }));
+      ...(shared ? { remoteJid: shared, participant: author } : { remoteJid: author }),
+    });
+  }
+  return keys;
 }

@@ -14,7 +14,6 @@ import {
 } from '@posthorn/core/network/driver.ts';
 import { mayOtherNamesHelp, type Names, otherNames, wireName, wireNames } from './addressing.ts';
 import { audienceOf } from './audience.ts';
-import { findMessage } from './find-message.ts';
 import { keepMessage } from './known-messages.ts';
 import { takeStanza } from './library-socket.ts';
 import type { WireNode } from './library-types.ts';
@@ -35,6 +34,7 @@ import { readTimer } from './session-timers.ts';
 import type { Stanza } from './stanzas.ts';
 import { isLimited, onLimited } from './time-lock.ts';
 import { type Composed, compose, type Ingredients } from './wire/outbound.ts';
+import { findNamed, withWireMentions } from './wire-names.ts';
 
 export async function sendMessage(session: WhatsAppContext, message: OutboundMessage): Promise<SendReceipt> {
   requireLive(session);
@@ -130,7 +130,10 @@ interface Letter {
 
 async function composeNow(session: WhatsAppContext, message: OutboundMessage): Promise<Letter> {
   const chat = await requireRecipient(session, message);
-  const addressed = { ...message, to: chat };
+  const content = await withWireMentions(session, chat, message.content).catch((cause) => {
+    throw unanswered(session, cause);
+  });
+  const addressed = { ...message, to: chat, content };
   return { chat, composed: compose(addressed, await gather(session, addressed)) };
 }
 
@@ -183,7 +186,8 @@ async function seal(session: WhatsAppContext, message: Outgoing): Promise<Handed
   const connection = requireLive(session);
   const node = await encrypt(session, connection, message);
   const bytes = library.encodeBinaryNode(node);
-  const known = { id, chat, message: composed.message, from: ownJid(session), fromMe: true };
+  const { message: wire } = composed;
+  const known = { id, chat, names: namesIn(node), message: wire, from: ownJid(session), fromMe: true };
   const [row, tail] = keepMessage(library, known, deps.clock.now());
   const rows = [row, ...(isTail ? [tail] : [])];
   const expected = session.answers.expect(id, { repeated: isKept });
@@ -199,6 +203,10 @@ async function seal(session: WhatsAppContext, message: Outgoing): Promise<Handed
   });
   if (isKept) stanzas.keep(id, { bytes, stored });
   return expected;
+}
+
+function namesIn({ attrs }: WireNode): Names {
+  return attrs.addressing_mode === 'lid' || attrs.to?.endsWith('@lid') ? 'ids' : 'numbers';
 }
 
 /** The ratchets that it moves are stored with the next write. */
@@ -245,7 +253,7 @@ async function sendAgain(session: WhatsAppContext, id: string, stanza: Stanza): 
 
 async function gather(session: WhatsAppContext, message: OutboundMessage): Promise<Ingredients> {
   const now = session.deps.clock.now();
-  const find = (chat: string, id: string | undefined) => (id ? findMessage(session, chat, id) : null);
+  const find = (chat: string, id: string | undefined) => (id ? findNamed(session, chat, id) : null);
   const [quoted, target, source, status] = await Promise.all([
     message.status ? null : find(message.to, message.quotedId),
     find(message.to, message.target?.id),
@@ -257,7 +265,7 @@ async function gather(session: WhatsAppContext, message: OutboundMessage): Promi
   });
   const kind = message.type.replace(/^status_/, '');
   const media = message.media && (await uploadMedia(transferOf(session), kind, message.media, now));
-  return { me: ownJid(session), now, secret: randomBytes(32), media, timer, quoted, target, source, status };
+  return { now, secret: randomBytes(32), media, timer, quoted, target, source, status };
 }
 
 /** Our own message may be stored under another number than it was sent to. */

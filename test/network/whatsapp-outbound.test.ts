@@ -37,7 +37,7 @@ function composed(message: Partial<OutboundMessage>, from: Partial<Ingredients> 
     content: {},
     ...message,
   };
-  return compose(whole, { me: ME, now: NOW, secret: SECRET, timer: 0, ...from });
+  return compose(whole, { now: NOW, secret: SECRET, timer: 0, ...from });
 }
 
 const image = uploaded({ widthPx: 640, heightPx: 480, thumbnail: Buffer.from('thumb').toString('base64') });

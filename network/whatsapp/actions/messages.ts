@@ -5,13 +5,14 @@ import { SendRefused } from '@posthorn/core/network/driver.ts';
 import { readAudience } from '../audience.ts';
 import { findMessage } from '../find-message.ts';
 import { isOwnAdmin } from '../own-rights.ts';
-import { namesFor, ownJid, type WhatsAppContext } from '../session-context.ts';
+import { ownJid, type WhatsAppContext } from '../session-context.ts';
 import { relay } from '../session-send.ts';
 import { secretOf, unwrap } from '../wire/content.ts';
 import { bodyOf } from '../wire/inbound.ts';
 import { type Composed, keyOf } from '../wire/outbound.ts';
 import { sealWith } from '../wire/secrets.ts';
 import { hashOfOption } from '../wire/votes.ts';
+import { findNamed, nameBy } from '../wire-names.ts';
 import { type Actions, ask } from './action.ts';
 
 const PIN = { edit: '2' };
@@ -23,7 +24,7 @@ const PIN_S = 24 * 60 * 60;
 export const messageActions: Pick<Actions, 'pin' | 'poll_vote' | 'star' | 'status_privacy'> = {
   async pin(session, { chat, target, pin, duration_s }) {
     if (isGroupJid(chat) && !(await isOwnAdmin(session, chat))) throw new SendRefused('not_admin');
-    const known = await findMessage(session, chat, target.id);
+    const known = await findNamed(session, chat, target.id);
     const now = session.deps.clock.now().getTime();
     const key = keyOf(chat, target, known);
     const message = {
@@ -34,7 +35,7 @@ export const messageActions: Pick<Actions, 'pin' | 'poll_vote' | 'star' | 'statu
   },
 
   async poll_vote(session, { chat, target, options }) {
-    const poll = await findMessage(session, chat, target.id);
+    const poll = await findNamed(session, chat, target.id);
     const wire = poll && unwrap(poll.message).message;
     const { type, content } = wire ? bodyOf(wire, false) : { type: 'none', content: {} };
     if (!poll || type !== 'poll') throw new SendRefused('message_not_found');
@@ -45,9 +46,10 @@ export const messageActions: Pick<Actions, 'pin' | 'poll_vote' | 'star' | 'statu
     if (new Set(options).size > Number(content.max_selections)) throw new SendRefused('too_many_options');
     const selectedOptions = options.map(hashOfOption);
     const vote = session.library.proto.Message.PollVoteMessage.encode({ selectedOptions }).finish();
-    const [pollAuthor = poll.from] = await namesFor(session, poll.from, poll.fromMe);
-    const of = { id: target.id, author: pollAuthor, sender: ownJid(session), secret };
-    const sealed = sealWith({ use: 'Poll Vote', ...of }, vote);
+    // Others open it by the names that the poll came with.
+    const sender = await nameBy(session, ownJid(session), poll.names);
+    const of = { use: 'Poll Vote', id: target.id, author: poll.from, sender, secret } as const;
+    const sealed = sealWith(of, vote);
     const senderTimestampMs = session.deps.clock.now().getTime();
     const pollCreationMessageKey = keyOf(chat, target, poll);
     const message = { pollUpdateMessage: { pollCreationMessageKey, vote: sealed, senderTimestampMs } };

@@ -1,6 +1,7 @@
 /** Converts a network message to the port: every family, and changes of existing messages. No I/O. */
 import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import type { InboundMedia, InboundMessage, NetworkChange } from '@posthorn/core/network/driver.ts';
+import type { Names } from '../addressing.ts';
 import { kindOf, readContext, unwrap } from './content.ts';
 import { given } from './given.ts';
 import { mediaRef } from './inbound-media.ts';
@@ -14,6 +15,8 @@ export interface Arrived {
   chat: string;
   /** The sender's broadcast list by which it came. */
   list?: string | undefined;
+  /** By which names the network named people in it. */
+  names?: Names;
   from: string;
   fromMe: boolean;
   pushName: string;

@@ -5,6 +5,7 @@ import type { Composers } from '@posthorn/core/network/abilities.ts';
 import type { NetworkActions } from '@posthorn/core/network/actions.ts';
 import { type MessageTarget, type OutboundMessage, SendRefused } from '@posthorn/core/network/driver.ts';
 import { operationOf } from '@posthorn/core/network/messages.ts';
+import type { Names } from '../addressing.ts';
 import {
   bareContent,
   contextOf,
@@ -24,6 +25,8 @@ export interface KnownMessage {
   chat: string;
   /** The author's broadcast list by which it came. */
   list?: string | undefined;
+  /** By which names the network named people in it; absent if that is not known. */
+  names?: Names | undefined;
   /** The author, by the name used in the chat. */
   from: string;
   fromMe: boolean;
@@ -32,8 +35,6 @@ export interface KnownMessage {
 
 /** The other data a message is composed of, looked up by the caller. */
 export interface Ingredients {
-  /** Our own address. */
-  me: string;
   now: Date;
   /** 32 random bytes with which others encrypt their answers: for polls and events. */
   secret: Uint8Array;
@@ -282,7 +283,7 @@ function shownOf(known: KnownMessage | null | undefined): WireMessage {
 }
 
 /** The context of an answer to a message of this chat, or to a status. */
-function answerOf(message: OutboundMessage, { quoted, status, me }: Ingredients): WireContext {
+function answerOf(message: OutboundMessage, { quoted, status }: Ingredients): WireContext {
   if (message.status) {
     const answered = shownOf(status);
     return {
@@ -292,7 +293,7 @@ function answerOf(message: OutboundMessage, { quoted, status, me }: Ingredients)
   }
   if (!message.quotedId) return {};
   // A message that is not stored is still named; the recipient's app shows its own copy.
-  const from = quoted ? (quoted.fromMe ? me : quoted.from) : message.to;
+  const from = quoted?.from ?? message.to;
   const answered = shownOf(quoted);
   return contextOf({ id: message.quotedId, from, message: answered });
 }

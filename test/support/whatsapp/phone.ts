@@ -41,6 +41,8 @@ export interface PhoneReceipt {
   ids: string[];
   type: string;
   chat: string;
+  /** How it names the author of the messages. */
+  author: string;
 }
 
 /** The content of a business: an element of its profile, its catalog and collections each a stanza's content. */

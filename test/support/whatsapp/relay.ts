@@ -46,7 +46,10 @@ export function takeReceipt(world: World, from: LinkedDevice, stanza: Stanza): v
   const author = phoneOf(world, stanza.attrs.participant ?? to);
   if (!author) return;
   const sender = world.phones.get(from.number)!;
-  author.receipts.push({ from: from.number, ids, type: type ?? 'delivered', chat: chatName(world, to) });
+  author.receipts.push({
+    ...{ from: from.number, ids, type: type ?? 'delivered', chat: chatName(world, to) },
+    author: stanza.attrs.participant ?? to,
+  });
   if (type === 'retry' && parseJid(stanza.attrs.participant ?? to).device === 0) {
     answerRetry(world, author, from, stanza);
     return;
