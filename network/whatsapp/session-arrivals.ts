@@ -27,6 +27,7 @@ import { type Arrived, envelopeOf, type Read, readArrived } from './wire/inbound
 import type { MediaRef } from './wire/inbound-media.ts';
 import { chatOf, isList, isOurChat, withoutDevice } from './wire/jids.ts';
 import { dateOfSeconds } from './wire/numbers.ts';
+import type { WireMessage } from './wire/wire-types.ts';
 import { withOurMentions } from './wire-names.ts';
 
 /** Hands over one message, and drops its plain text when it is recorded. */
@@ -141,9 +142,13 @@ function attempt<T>(session: WhatsAppContext, work: () => T): T | null {
   }
 }
 
+/** A message that can be viewed once, and only on the phone. */
+const WITHHELD: WireMessage = { viewOnceMessageV2: { message: {} } };
+
 /** The message with our names for its chat and author; null if it is not for us. */
 async function arrivedOf(session: WhatsAppContext, message: LibraryMessage): Promise<Arrived | null> {
-  const { message: wire, messageTimestamp, pushName } = message;
+  const { messageTimestamp, pushName } = message;
+  const wire = message.message ?? (message.key.isViewOnce ? WITHHELD : null);
   const key = { ...message.key, participant: message.key.participant || message.participant };
   const shownIn = chatOf(key);
   if (!wire || !key.id || !key.remoteJid || !isOurChat(withoutDevice(shownIn))) return null;

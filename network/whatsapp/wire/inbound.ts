@@ -49,8 +49,9 @@ export function readArrived(arrived: Arrived): Read {
     return sealedOf('Message Edit', secretEncryptedMessage.targetMessageKey, secretEncryptedMessage);
   }
   // Pins are not reported, as on the sandbox; an album's parts are reported one by one; a message without
-  // content is none.
-  if (message.pinInChatMessage || message.albumMessage || kindOf(message) === null) return { kind: 'none' };
+  // content is none, but if it was kept from us.
+  if (message.pinInChatMessage || message.albumMessage) return { kind: 'none' };
+  if (kindOf(message) === null && !viewOnce) return { kind: 'none' };
   return { kind: 'message', message: { ...envelopeOf(arrived, message), ...bodyOf(message, viewOnce) } };
 }
 
@@ -140,7 +141,8 @@ const READERS: { [Kind in keyof WireMessage]?: (message: WireMessage, viewOnce: 
 /** The body of a message; an unknown kind is reported as `unknown` instead of being dropped. */
 export function bodyOf(message: WireMessage, viewOnce: boolean): Body {
   const kind = kindOf(message);
-  return (kind && READERS[kind]?.(message, viewOnce)) ?? { type: 'unknown', content: {} };
+  const content = viewOnce ? { view_once: true } : {};
+  return (kind && READERS[kind]?.(message, viewOnce)) ?? { type: 'unknown', content };
 }
 
 function readText({ extendedTextMessage: text }: WireMessage): Body {

@@ -10,6 +10,7 @@ import {
   type WireMessage,
 } from './nodes.ts';
 import type { Phone, PhoneMessage } from './phone.ts';
+import { answerDevice } from './placeholders.ts';
 import { OpenedBefore } from './ratchet.ts';
 import { addressOf, jidIn, phoneOf, seconds, type World } from './world.ts';
 
@@ -48,6 +49,7 @@ export function receiveAtPhone(world: World, phone: Phone, stanza: Stanza): void
   if (opened === null) return;
   const isKeyOnly = Object.keys(opened.wire).every((key) => KEY_FIELDS.has(key));
   if (!isKeyOnly) keep(world, phone, sender, stanza, { ...opened, sealed });
+  if (sender === phone) answerDevice(world, phone, device, opened.wire);
   tellSender(world, phone, stanza, undefined, [id]);
 }
 

@@ -15,6 +15,8 @@ export interface SendOptions {
   at?: Date;
   /** Whether a one-to-one chat shows the number or the anonymous id, and a status its author. */
   addressing?: 'pn' | 'lid';
+  /** Linked devices do not get the message, but are told that there is one, of this kind: `view_once`, or nothing for that of an advertisement. */
+  unavailable?: string;
   /** The broadcast list by which the recipient gets it. */
   list?: string;
   /** A one-to-one chat shows only that address. */
@@ -128,7 +130,12 @@ function withoutUrl({ url: _url, ...reference }: MediaReference): WireMessage {
   return reference;
 }
 
-function sendToSelf(world: World, phone: Phone, device: LinkedDevice, protocolMessage: WireMessage): void {
+export function sendToSelf(
+  world: World,
+  phone: Phone,
+  device: LinkedDevice,
+  protocolMessage: WireMessage,
+): void {
   const id = randomBytes(10).toString('hex').toUpperCase();
   sendToDevice(world, phone, device, { protocolMessage }, { id, category: 'peer' });
 }
@@ -140,8 +147,6 @@ function sendToDevice(
   message: WireMessage,
   options: SendOptions & { recipient?: Phone; count?: string; category?: string },
 ): void {
-  const bytes = pad(world.coding.encodeMessage(message));
-  const sealed = phone.seal(addressOf(device.number, device.id), bytes, () => device.takeBundle());
   const isLid = options.addressing === 'lid';
   const { recipient, list } = options;
   // To the account's own devices the network names the recipient, under both addresses.
@@ -172,9 +177,19 @@ function sendToDevice(
         t: seconds(options.at),
         notify: phone.name,
       },
-      [node('enc', { v: '2', type: sealed.type, count: options.count }, sealed.bytes)],
+      [options.unavailable === undefined ? sealedFor() : unavailable(options.unavailable)],
     ),
   );
+
+  function sealedFor(): Stanza {
+    const bytes = pad(world.coding.encodeMessage(message));
+    const sealed = phone.seal(addressOf(device.number, device.id), bytes, () => device.takeBundle());
+    return node('enc', { v: '2', type: sealed.type, count: options.count }, sealed.bytes);
+  }
+}
+
+function unavailable(type: string): Stanza {
+  return node('unavailable', type === '' ? {} : { type });
 }
 
 function sendToMany(
@@ -187,6 +202,11 @@ function sendToMany(
   group: Group | undefined,
 ): void {
   const devices = [...new Set(phones)].flatMap((other) => [...other.devices.values()]);
+  if (options.unavailable !== undefined) {
+    const attrs = chatAttrs(phone, chat, group, options);
+    for (const device of devices) device.deliver(node('message', attrs, [unavailable(options.unavailable)]));
+    return;
+  }
   const addresses = devices.map((device) => addressOf(device.number, device.id));
   const { sealed, distribution, untold } = phone.sealForChat(
     chat,
