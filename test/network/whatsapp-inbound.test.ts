@@ -206,6 +206,115 @@ const TABLE: [what: string, message: WireMessage, expected: object][] = [
     { type: 'template', content: { body_text: 'pick', buttons: [{ text: 'One', id: 'b1' }] } },
   ],
   [
+    'a template of a business',
+    {
+      templateMessage: {
+        hydratedTemplate: {
+          hydratedTitleText: 'Your order',
+          hydratedContentText: 'It is on its way',
+          hydratedFooterText: 'The shop',
+          hydratedButtons: [
+            { quickReplyButton: { displayText: 'Thanks', id: 'b1' } },
+            { urlButton: { displayText: 'Where is it?', url: 'https://shop.example/1' } },
+            { callButton: { displayText: 'Call us' } },
+          ],
+        },
+      },
+    },
+    {
+      type: 'template',
+      content: {
+        header_text: 'Your order',
+        body_text: 'It is on its way',
+        footer_text: 'The shop',
+        buttons: [
+          { text: 'Thanks', id: 'b1' },
+          { text: 'Where is it?', url: 'https://shop.example/1' },
+          { text: 'Call us' },
+        ],
+      },
+    },
+  ],
+  [
+    'an interactive message, whatever stands in its buttons',
+    {
+      interactiveMessage: {
+        header: { title: 'Hello' },
+        body: { text: 'Choose' },
+        nativeFlowMessage: {
+          buttons: [
+            { name: 'quick_reply', buttonParamsJson: '{"display_text":"Yes","id":"y"}' },
+            { name: 'cta_url', buttonParamsJson: 'no JSON' },
+            { name: 'x', buttonParamsJson: 'null' },
+          ],
+        },
+      },
+    },
+    {
+      type: 'template',
+      content: {
+        header_text: 'Hello',
+        body_text: 'Choose',
+        buttons: [{ text: 'Yes', id: 'y' }, { text: 'cta_url' }, { text: 'x' }],
+      },
+    },
+  ],
+  [
+    'a list to choose from',
+    {
+      listMessage: {
+        title: 'Menu',
+        description: 'What will it be?',
+        sections: [{ rows: [{ title: 'Tea', rowId: 't' }] }, { rows: [{ title: 'Soup', rowId: 's' }] }, {}],
+      },
+    },
+    {
+      type: 'template',
+      content: {
+        header_text: 'Menu',
+        body_text: 'What will it be?',
+        buttons: [
+          { text: 'Tea', id: 't' },
+          { text: 'Soup', id: 's' },
+        ],
+      },
+    },
+  ],
+  [
+    'a choice in an interactive message',
+    {
+      interactiveResponseMessage: {
+        body: { text: 'Yes' },
+        nativeFlowResponseMessage: { name: 'quick_reply', paramsJson: '{"id":"y"}' },
+        contextInfo: { stanzaId: 'T1' },
+      },
+    },
+    { quotedId: 'T1', type: 'template_reply', content: { message_id: 'T1', button_id: 'y', text: 'Yes' } },
+  ],
+  [
+    'a live location',
+    { liveLocationMessage: { degreesLatitude: -23.5, degreesLongitude: -46.6, caption: 'On my way' } },
+    { type: 'location', content: { latitude: -23.5, longitude: -46.6, name: 'On my way' } },
+  ],
+  [
+    'a sticker that is drawn',
+    { lottieStickerMessage: { message: { stickerMessage: { isAnimated: true } } } },
+    { type: 'sticker', content: {} },
+  ],
+  [
+    'a question to a bot, after the key of a group',
+    {
+      fastRatchetKeySenderKeyDistributionMessage: {},
+      botInvokeMessage: { message: { extendedTextMessage: { text: '@Meta AI hello' } } },
+    } as never,
+    { type: 'text', content: { text: '@Meta AI hello' } },
+  ],
+  [
+    'a poll of newer apps',
+    { pollCreationMessageV5: { name: 'Q', options: [{ optionName: 'a' }], selectableOptionsCount: 1 } },
+    { type: 'poll', content: { question: 'Q', options: ['a'], max_selections: 1 } },
+  ],
+  [
     'a tap on a button',
     {
       buttonsResponseMessage: {
@@ -287,6 +396,10 @@ test('protocol messages between devices are not received as messages', () => {
     { protocolMessage: { type: 5 } },
     { pinInChatMessage: { key: { id: 'B1' }, type: 1 } },
     { pollUpdateMessage: { pollCreationMessageKey: { id: 'P1' } } },
+    { keepInChatMessage: { key: { id: 'B1' } } } as never,
+    { encEventResponseMessage: { encPayload: mediaKey } } as never,
+    { messageHistoryBundle: {} } as never,
+    { secretEncryptedMessage: { targetMessageKey: { id: 'B1' }, secretEncType: 1, encPayload: mediaKey } },
   ];
   for (const message of table) assert.deepEqual(readArrived(arrived(message)), { kind: 'none' });
 });

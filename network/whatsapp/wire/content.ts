@@ -10,6 +10,10 @@ const WRAPPERS = [
   'documentWithCaptionMessage',
   'editedMessage',
   'associatedChildMessage',
+  'lottieStickerMessage',
+  'groupMentionedMessage',
+  'botInvokeMessage',
+  'pollCreationMessageV4',
 ] as const;
 const WRAPPERS_MAX = 5;
 
@@ -17,7 +21,10 @@ const WRAPPERS_MAX = 5;
 const CAPTIONED = ['imageMessage', 'videoMessage', 'documentMessage', 'ptvMessage'] as const;
 
 /** Fields beside the content that are no content themselves. A group call is reported as a call. */
-const ASIDE: ReadonlySet<string> = new Set(['messageContextInfo', 'senderKeyDistributionMessage', 'call']);
+const ASIDE: ReadonlySet<string> = new Set([
+  ...['messageContextInfo', 'senderKeyDistributionMessage', 'call'],
+  'fastRatchetKeySenderKeyDistributionMessage',
+]);
 
 /** The content without its wrappers, and whether it is view-once. */
 export function unwrap(message: WireMessage): { message: WireMessage; viewOnce: boolean } {

@@ -1,6 +1,9 @@
-import type { InboundMedia } from '@posthorn/core/network/driver.ts';
+import type { InboundMedia, InboundMessage } from '@posthorn/core/network/driver.ts';
 import { numberOf } from './numbers.ts';
 import type { WireMedia } from './wire-types.ts';
+
+/** The part of a message that depends on its kind. */
+export type Body = Pick<InboundMessage, 'type' | 'content'> & { media?: InboundMedia };
 
 /** The purpose from which a media key is derived; each has its own keys. */
 export type MediaUse = 'image' | 'video' | 'audio' | 'document';

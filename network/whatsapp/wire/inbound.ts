@@ -1,10 +1,11 @@
 /** Converts a network message to the port: every family, and changes of existing messages. No I/O. */
 import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
-import type { InboundMedia, InboundMessage, NetworkChange } from '@posthorn/core/network/driver.ts';
+import type { InboundMessage, NetworkChange } from '@posthorn/core/network/driver.ts';
 import type { Names } from '../addressing.ts';
 import { kindOf, readContext, unwrap } from './content.ts';
 import { given } from './given.ts';
-import { mediaRef } from './inbound-media.ts';
+import { BUSINESS_READERS } from './inbound-business.ts';
+import { type Body, mediaRef } from './inbound-media.ts';
 import { numberOf } from './numbers.ts';
 import type { Sealed, SealedUse } from './secrets.ts';
 import { PROTOCOL, SEALED_EDIT, type WireKey, type WireMedia, type WireMessage } from './wire-types.ts';
@@ -33,7 +34,11 @@ export type Read =
   /** Internal data of devices and servers. */
   | { kind: 'none' };
 
-type Body = Pick<InboundMessage, 'type' | 'content'> & { media?: InboundMedia };
+/** What says something of other messages, or is for the app alone. Pins are not reported on the sandbox either; the parts of an album one by one. */
+const NOT_TOLD: ReadonlySet<string> = new Set([
+  ...['pinInChatMessage', 'keepInChatMessage', 'albumMessage', 'encEventResponseMessage'],
+  ...['messageHistoryBundle', 'messageHistoryNotice', 'stickerSyncRmrMessage', 'statusNotificationMessage'],
+]);
 
 export function readArrived(arrived: Arrived): Read {
   const { message, viewOnce } = unwrap(arrived.message);
@@ -48,10 +53,9 @@ export function readArrived(arrived: Arrived): Read {
     if (secretEncryptedMessage.secretEncType !== SEALED_EDIT) return { kind: 'none' };
     return sealedOf('Message Edit', secretEncryptedMessage.targetMessageKey, secretEncryptedMessage);
   }
-  // Pins are not reported, as on the sandbox; an album's parts are reported one by one; a message without
-  // content is none, but if it was kept from us.
-  if (message.pinInChatMessage || message.albumMessage) return { kind: 'none' };
-  if (kindOf(message) === null && !viewOnce) return { kind: 'none' };
+  // A message without content is none, but if it was kept from us.
+  const kind = kindOf(message);
+  if (kind === null ? !viewOnce : NOT_TOLD.has(kind)) return { kind: 'none' };
   return { kind: 'message', message: { ...envelopeOf(arrived, message), ...bodyOf(message, viewOnce) } };
 }
 
@@ -126,16 +130,9 @@ const READERS: { [Kind in keyof WireMessage]?: (message: WireMessage, viewOnce: 
   pollCreationMessageV2: ({ pollCreationMessageV2 }) => readPoll(pollCreationMessageV2!),
   pollCreationMessageV3: ({ pollCreationMessageV3 }) => readPoll(pollCreationMessageV3!),
   eventMessage: readEvent,
-  buttonsMessage: readButtons,
-  buttonsResponseMessage: ({ buttonsResponseMessage: reply }) =>
-    replyOf(reply?.contextInfo?.stanzaId, reply?.selectedButtonId, reply?.selectedDisplayText),
-  templateButtonReplyMessage: ({ templateButtonReplyMessage: reply }) =>
-    replyOf(reply?.contextInfo?.stanzaId, reply?.selectedId, reply?.selectedDisplayText),
-  listResponseMessage: ({ listResponseMessage: reply }) =>
-    replyOf(reply?.contextInfo?.stanzaId, reply?.singleSelectReply?.selectedRowId, reply?.title),
-  orderMessage: ({ orderMessage }) => readBusiness('order', 'order_id', orderMessage?.orderId, orderMessage),
-  productMessage: ({ productMessage }) =>
-    readBusiness('product', 'product_id', productMessage?.product?.productId, productMessage?.product),
+  pollCreationMessageV5: ({ pollCreationMessageV5 }) => readPoll(pollCreationMessageV5!),
+  liveLocationMessage: readLiveLocation,
+  ...BUSINESS_READERS,
 };
 
 /** The body of a message; an unknown kind is reported as `unknown` instead of being dropped. */
@@ -177,6 +174,12 @@ function readLocation({ locationMessage: place }: WireMessage): Body {
       ...named,
     },
   };
+}
+
+/** Where it began: the network gives what follows to phones alone. */
+function readLiveLocation({ liveLocationMessage: place }: WireMessage): Body {
+  const { degreesLatitude, degreesLongitude, caption: name } = place!;
+  return readLocation({ locationMessage: { degreesLatitude, degreesLongitude, name } });
 }
 
 function cardsOf(cards: readonly { displayName?: string | null; vcard?: string | null }[]) {
@@ -224,53 +227,6 @@ function readEvent({ eventMessage }: WireMessage): Body {
 function isoOf(seconds: number): string {
   const date = new Date(seconds * 1000);
   return Number.isNaN(date.getTime()) ? new Date(0).toISOString() : date.toISOString();
-}
-
-function readButtons({ buttonsMessage }: WireMessage): Body {
-  const { contentText, footerText, buttons } = buttonsMessage!;
-  return {
-    type: 'template',
-    content: {
-      body_text: contentText ?? '',
-      ...given({ footer_text: footerText || null }),
-      buttons: (buttons ?? []).map(({ buttonId, buttonText }) => ({
-        text: buttonText?.displayText ?? '',
-        id: buttonId ?? '',
-      })),
-    },
-  };
-}
-
-function replyOf(
-  messageId: string | null | undefined,
-  buttonId: string | null | undefined,
-  text: string | null | undefined,
-): Body {
-  return {
-    type: 'template_reply',
-    content: { message_id: messageId ?? '', button_id: buttonId ?? '', ...given({ text: text || null }) },
-  };
-}
-
-/** The text and number fields of an order or product, unchanged. */
-function readBusiness(
-  type: string,
-  idField: string,
-  id: string | null | undefined,
-  fields: object | null | undefined,
-): Body {
-  const plain = Object.entries(fields ?? {}).flatMap(([name, value]) => {
-    if (typeof value === 'string') return value === '' ? [] : [[name, value]];
-    const number = typeof value === 'number' || (value && typeof value === 'object') ? longOf(value) : null;
-    return number === null ? [] : [[name, number]];
-  });
-  return { type, content: { [idField]: id ?? '', detail: Object.fromEntries(plain) } };
-}
-
-function longOf(value: unknown): number | null {
-  if (typeof value === 'number') return value;
-  const isLong = typeof (value as { toNumber?: unknown }).toNumber === 'function';
-  return isLong ? numberOf(value as { toNumber(): number }) : null;
 }
 
 function mentionsOf({ contextInfo }: { contextInfo?: { mentionedJid?: string[] | null } | null }) {

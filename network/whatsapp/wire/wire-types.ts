@@ -84,6 +84,28 @@ interface WireSealed {
   encIv?: Maybe<Uint8Array>;
 }
 
+export interface WireTemplate {
+  hydratedTitleText?: Maybe<string>;
+  hydratedContentText?: Maybe<string>;
+  hydratedFooterText?: Maybe<string>;
+  hydratedButtons?: Maybe<
+    {
+      quickReplyButton?: Maybe<{ displayText?: Maybe<string>; id?: Maybe<string> }>;
+      urlButton?: Maybe<{ displayText?: Maybe<string>; url?: Maybe<string> }>;
+      callButton?: Maybe<{ displayText?: Maybe<string> }>;
+    }[]
+  >;
+}
+
+export interface WireInteractive {
+  header?: Maybe<{ title?: Maybe<string> }>;
+  body?: Maybe<{ text?: Maybe<string> }>;
+  footer?: Maybe<{ text?: Maybe<string> }>;
+  nativeFlowMessage?: Maybe<{
+    buttons?: Maybe<{ name?: Maybe<string>; buttonParamsJson?: Maybe<string> }[]>;
+  }>;
+}
+
 interface Wrapped {
   message?: Maybe<WireMessage>;
 }
@@ -105,6 +127,13 @@ export interface WireMessage {
       address?: Maybe<string>;
     }
   >;
+  liveLocationMessage?: Maybe<
+    WithContext & {
+      degreesLatitude?: Maybe<number>;
+      degreesLongitude?: Maybe<number>;
+      caption?: Maybe<string>;
+    }
+  >;
   contactMessage?: Maybe<WireVCard>;
   contactsArrayMessage?: Maybe<WithContext & { displayName?: Maybe<string>; contacts?: Maybe<WireVCard[]> }>;
   reactionMessage?: Maybe<{
@@ -115,6 +144,7 @@ export interface WireMessage {
   pollCreationMessage?: Maybe<WirePoll>;
   pollCreationMessageV2?: Maybe<WirePoll>;
   pollCreationMessageV3?: Maybe<WirePoll>;
+  pollCreationMessageV5?: Maybe<WirePoll>;
   pollUpdateMessage?: Maybe<{
     pollCreationMessageKey?: Maybe<WireKey>;
     vote?: Maybe<{ encPayload?: Maybe<Uint8Array>; encIv?: Maybe<Uint8Array> }>;
@@ -151,6 +181,28 @@ export interface WireMessage {
     footerText?: Maybe<string>;
     buttons?: Maybe<{ buttonId?: Maybe<string>; buttonText?: Maybe<{ displayText?: Maybe<string> }> }[]>;
   }>;
+  templateMessage?: Maybe<
+    WithContext & {
+      hydratedTemplate?: Maybe<WireTemplate>;
+      hydratedFourRowTemplate?: Maybe<WireTemplate>;
+      interactiveMessageTemplate?: Maybe<WireInteractive>;
+    }
+  >;
+  interactiveMessage?: Maybe<WithContext & WireInteractive>;
+  listMessage?: Maybe<
+    WithContext & {
+      title?: Maybe<string>;
+      description?: Maybe<string>;
+      footerText?: Maybe<string>;
+      sections?: Maybe<{ rows?: Maybe<{ title?: Maybe<string>; rowId?: Maybe<string> }[]> }[]>;
+    }
+  >;
+  interactiveResponseMessage?: Maybe<
+    WithContext & {
+      body?: Maybe<{ text?: Maybe<string> }>;
+      nativeFlowResponseMessage?: Maybe<{ name?: Maybe<string>; paramsJson?: Maybe<string> }>;
+    }
+  >;
   buttonsResponseMessage?: Maybe<
     WithContext & { selectedButtonId?: Maybe<string>; selectedDisplayText?: Maybe<string> }
   >;
@@ -175,6 +227,10 @@ export interface WireMessage {
   ephemeralMessage?: Maybe<Wrapped>;
   editedMessage?: Maybe<Wrapped>;
   associatedChildMessage?: Maybe<Wrapped>;
+  lottieStickerMessage?: Maybe<Wrapped>;
+  groupMentionedMessage?: Maybe<Wrapped>;
+  botInvokeMessage?: Maybe<Wrapped>;
+  pollCreationMessageV4?: Maybe<Wrapped>;
   /** Announces a number of pictures and videos that follow. */
   albumMessage?: Maybe<WithContext>;
   deviceSentMessage?: Maybe<Wrapped>;
