@@ -207,16 +207,34 @@ const KINDS: Readonly<Record<string, NetworkReceipt['kind']>> = {
  * that back until the receipt is recorded.
  */
 export function onReceipt(session: WhatsAppContext, { gate }: Connection, node: WireNode): void {
-  const { attrs } = node;
-  const kind = KINDS[attrs.type ?? ''];
-  const author = attrs.participant ?? attrs.from;
-  if (!kind || !attrs.from || !attrs.id || !author || attrs.recipient || isOwn(session, author)) return;
-  const { id, from } = attrs;
-  const list = Array.isArray(node.content) ? (node.content as WireNode[])[0] : undefined;
-  const items = Array.isArray(list?.content) ? (list.content as WireNode[]) : [];
-  const ids = [id, ...items.flatMap((item) => (item.attrs.id ? [item.attrs.id] : []))];
-  const release = session.intake.hold(ITEM_BYTES + sizeOf(ids));
-  gate.hold(session.takeReceipt({ ids, kind, from, author, t: attrs.t }).finally(release));
+  const kind = KINDS[node.attrs.type ?? ''];
+  if (!kind || !node.attrs.from || !node.attrs.id || node.attrs.recipient) return;
+  const heard = heardIn(node, kind).filter(({ author }) => !isOwn(session, author));
+  for (const receipt of heard) {
+    const release = session.intake.hold(ITEM_BYTES + sizeOf(receipt.ids));
+    gate.hold(session.takeReceipt(receipt).finally(release));
+  }
+}
+
+function heardIn({ attrs, content }: WireNode, kind: HeardReceipt['kind']): HeardReceipt[] {
+  const { id = '', from = '', participant, t } = attrs;
+  const parts = Array.isArray(content) ? (content as readonly WireNode[]) : [];
+  const together = parts.filter(({ tag }) => tag === 'participants');
+  // Of a group or a status that many got at once, each message with its people.
+  if (!participant && together.length > 0)
+    return together.flatMap((each) =>
+      childrenOf(each).flatMap(({ attrs: user }) =>
+        user.jid && each.attrs.key
+          ? [{ ids: [each.attrs.key], kind, from, author: user.jid, t: user.t ?? t }]
+          : [],
+      ),
+    );
+  const items = childrenOf(parts[0]).flatMap((item) => (item.attrs.id ? [item.attrs.id] : []));
+  return [{ ids: [id, ...items], kind, from, author: participant ?? from, t }];
+}
+
+function childrenOf(node: WireNode | undefined): readonly WireNode[] {
+  return Array.isArray(node?.content) ? (node.content as readonly WireNode[]) : [];
 }
 
 export async function recordReceipts(

@@ -262,3 +262,21 @@ test('words of an edit that nobody was allowed to make are kept from quotes', as
   const wire = wireOf(await friend.message(quote));
   assert.equal(wire.extendedTextMessage?.contextInfo?.quotedMessage?.conversation, 'Mine');
 });
+
+for (const addressing of ['pn', 'lid'] as const)
+  test(`who read messages to a group of ${addressing} while others were away is told one by one`, async (t) => {
+    const [own, friend, other] = [newPhone(), newPhone(), newPhone()];
+    const instance = await pairWhatsApp(t, network, own);
+    const { jid } = network.group(own, 'Friends', [friend, other], addressing);
+    // Numbers are known of those who have written.
+    for (const member of [friend, other]) member.text(jid, 'Hello');
+    const ids = [own.text(jid, 'One'), own.text(jid, 'Two')];
+    await until(() => instance.inbound.length === 4, 'all texts');
+    own.hearsTogether([friend, other], ids, 'read');
+    await until(() => instance.receipts.length === 4, 'all receipts');
+    assert.deepEqual(
+      instance.receipts.map(({ networkId, kind, chat, by }) => [networkId, kind, chat, by]),
+      ids.flatMap((id) => [friend, other].map((by) => [id, 'read', jid, by.jid])),
+    );
+    await until(() => own.device.pending.length === 0, 'it is confirmed');
+  });

@@ -7,7 +7,7 @@ import { node, type WireMessage } from './nodes.ts';
 import { enterCode, isShown, scan } from './pairing.ts';
 import type { Phone, PhoneMessage } from './phone.ts';
 import { tellSender } from './phone-inbox.ts';
-import { type SendOptions, sendFromPhone, tellOwnDevices } from './phone-outbox.ts';
+import { type SendOptions, sendFromPhone, tellOwnDevices, tellOwnDevicesTogether } from './phone-outbox.ts';
 import { nameIn, sealedEdit, sealedReaction, sealedVote, secretOf } from './sealed.ts';
 import { jidIn, seconds, type World } from './world.ts';
 
@@ -160,6 +160,12 @@ export class PhoneHandle {
   /** Somebody received, read or played a message of this phone: its linked devices are notified. */
   hears(by: PhoneHandle, id: string, type?: 'read' | 'played'): void {
     tellOwnDevices(this.#world, this.phone, by.phone, id, type);
+  }
+
+  /** Many got or read messages that this phone sent to a group or as statuses, and its linked devices hear of all at once. */
+  hearsTogether(by: readonly PhoneHandle[], ids: readonly string[], type?: 'read'): void {
+    const phones = by.map(({ phone }) => phone);
+    tellOwnDevicesTogether(this.#world, this.phone, phones, ids, type);
   }
 
   /** Notifies the sender that its messages were read, or played. */

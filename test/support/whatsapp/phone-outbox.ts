@@ -75,6 +75,22 @@ export function tellOwnDevices(
     device.deliver(node('receipt', { ...from, id, type, t: seconds() }));
 }
 
+/** The same of many at once: the network tells of those who were away in one stanza. */
+export function tellOwnDevicesTogether(
+  world: World,
+  phone: Phone,
+  by: readonly Phone[],
+  ids: readonly string[],
+  type: 'read' | undefined,
+): void {
+  const chat = phone.sent.get(ids[0]!)?.chat ?? '';
+  const addressing = world.groups.get(chat)?.addressing ?? 'pn';
+  const users = by.map((other) => node('user', { jid: jidIn(addressing, other, 0), t: seconds() }));
+  const content = ids.map((key) => node('participants', { key }, users));
+  for (const device of phone.devices.values())
+    device.deliver(node('receipt', { from: chat, id: randomBytes(8).toString('hex'), type }, content));
+}
+
 /** Sends a message again that a device could not open. */
 export function resend(world: World, phone: Phone, to: LinkedDevice, id: string, count: string): void {
   const sent = phone.sent.get(id);
