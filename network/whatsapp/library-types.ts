@@ -168,6 +168,7 @@ export interface LibrarySocket {
   sendPresenceUpdate(state: string, jid?: string): Promise<void>;
   presenceSubscribe(jid: string): Promise<void>;
   chatModify(change: object, jid: string): Promise<void>;
+  appPatch(change: object): Promise<void>;
   resyncAppState(collections: string[], isInitialSync: boolean): Promise<void>;
   fetchPrivacySettings(force?: boolean): Promise<Record<string, string>>;
   updateBlockStatus(jid: string, action: 'block' | 'unblock'): Promise<void>;

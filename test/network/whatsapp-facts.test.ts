@@ -142,6 +142,34 @@ test('changes by the instance reach the phone, and the answer has the revision o
   await until(() => instance.changes.some((change) => change.kind === 'starred'), 'the star');
 });
 
+for (const addressing of ['pn', 'lid'] as const)
+  test(`a star in a group of ${addressing} names the author as the phone does`, async (t) => {
+    const [own, friend] = [newPhone(), newPhone()];
+    const instance = await pairWhatsApp(t, network, own);
+    await firstFetch(own);
+    const { jid: chat } = network.group(friend, 'Friends', [own], addressing);
+    const id = friend.text(chat, 'Star this');
+    const mine = own.text(chat, 'And this');
+    await until(() => instance.inbound.length === 2, 'the texts');
+    const target = { id, from_me: false, sender: friend.jid };
+    await waitFor(() =>
+      instance.session.act('star', { chat, target, starred: true }).catch((err: unknown) => {
+        if (err instanceof SendUnavailable) return null;
+        throw err;
+      }),
+    );
+    await instance.session.act('star', { chat, target: { id: mine, from_me: true }, starred: true });
+    const stars = own.phone.mutations.filter(({ index }) => index[0] === 'star');
+    const author = addressing === 'lid' ? friend.lid : friend.jid;
+    assert.deepEqual(
+      stars.map(({ collection, index }) => [collection, ...index]),
+      [
+        ['regular_high', 'star', chat, id, '0', author],
+        ['regular_high', 'star', chat, mine, '1', '0'],
+      ],
+    );
+  });
+
 test('calls ring once, presence and typing are reported, and contacts can be checked', async (t) => {
   const [own, friend] = [newPhone(), newPhone()];
   const instance = await pairWhatsApp(t, network, own);

@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import { isGroupJid } from '@posthorn/contract/jid.ts';
 import { SendRefused } from '@posthorn/core/network/driver.ts';
 import { readAudience } from '../audience.ts';
-import { findMessage } from '../find-message.ts';
 import { isOwnAdmin } from '../own-rights.ts';
 import { ownJid, type WhatsAppContext } from '../session-context.ts';
 import { relay } from '../session-send.ts';
@@ -20,6 +19,9 @@ const PINNED = 1;
 const UNPINNED = 2;
 /** The default duration in the apps. */
 const PIN_S = 24 * 60 * 60;
+
+/** `SyncdOperation` of the network. */
+const SET = 0;
 
 export const messageActions: Pick<Actions, 'pin' | 'poll_vote' | 'star' | 'status_privacy'> = {
   async pin(session, { chat, target, pin, duration_s }) {
@@ -56,11 +58,17 @@ export const messageActions: Pick<Actions, 'pin' | 'poll_vote' | 'star' | 'statu
     return { envelope_id: await sendAside(session, chat, message, undefined, { polltype: 'vote' }) };
   },
 
+  /** The library puts stars where no app looks for them, and without the author that those of groups need. */
   async star(session, { chat, target, starred }) {
-    const known = await findMessage(session, chat, target.id);
-    const fromMe = target.from_me ?? known?.fromMe ?? false;
+    const known = await findNamed(session, chat, target.id);
+    const { fromMe, participant } = keyOf(chat, target, known);
     await ask(session, (socket) =>
-      socket.chatModify({ star: { messages: [{ id: target.id, fromMe }], star: starred } }, chat),
+      socket.appPatch({
+        syncAction: { starAction: { starred }, timestamp: session.deps.clock.now().getTime() },
+        index: ['star', chat, target.id, fromMe ? '1' : '0', participant ?? '0'],
+        type: 'regular_high',
+        ...{ apiVersion: 2, operation: SET },
+      }),
     );
     const at = session.deps.clock.now();
     const change = {
