@@ -1,14 +1,15 @@
-/** The audience of a status: saved contacts, filtered by the phone's privacy setting. */
-import { isUserJid } from '@posthorn/contract/jid.ts';
+/** The audience of a status: saved contacts, filtered by the account's privacy setting. */
+import { isLidJid, isUserJid } from '@posthorn/contract/jid.ts';
 import type { SessionKey } from '@posthorn/core/network/driver.ts';
 import { KINDS } from './keys.ts';
-import type { WhatsAppContext } from './session-context.ts';
-import { ownJid } from './session-context.ts';
+import type { WireNode } from './library-types.ts';
+import { notNow } from './send-errors.ts';
+import { nameOf, ownJid, requireLive, type WhatsAppContext } from './session-context.ts';
 import { withoutDevice } from './wire/jids.ts';
 
 export type AudienceType = 'contacts' | 'blacklist' | 'whitelist';
 
-/** The setting as stored on the phone. */
+/** The setting as the phone has it: it may name people by their anonymous ids. */
 export interface Audience {
   type: AudienceType;
   list: string[];
@@ -16,6 +17,7 @@ export interface Audience {
 
 const AUDIENCE_ID = 'status';
 const EVERYBODY: Audience = { type: 'contacts', list: [] };
+const TYPES: ReadonlySet<string> = new Set(['contacts', 'blacklist', 'whitelist']);
 /** `StatusDistributionMode` of the network. */
 const MODES: Readonly<Record<number, AudienceType>> = { 0: 'whitelist', 1: 'blacklist', 2: 'contacts' };
 
@@ -28,20 +30,66 @@ export function audienceChange(value: unknown): SessionKey | null {
   return { kind: KINDS.audience, id: AUDIENCE_ID, value: audience };
 }
 
+/** With our names for people. Throws SendDeferred or SendUnavailable if the network does not tell it. */
 export async function readAudience(session: WhatsAppContext): Promise<Audience> {
   const rows = await session.request.keys.read(KINDS.audience, [AUDIENCE_ID]);
-  return (rows.get(AUDIENCE_ID) as Audience | undefined) ?? EVERYBODY;
+  // A phone tells its devices when the setting changes, perhaps never.
+  const { type, list } = (rows.get(AUDIENCE_ID) as Audience | undefined) ?? (await askAudience(session));
+  const named: string[] = [];
+  for (const jid of list) named.push(await nameOf(session, jid));
+  return { type, list: named };
 }
 
-/** The addresses that receive a status, including our own other devices. */
+const QUESTION: WireNode = {
+  tag: 'iq',
+  attrs: { to: '@s.whatsapp.net', type: 'get', xmlns: 'status' },
+  content: [{ tag: 'privacy', attrs: {} }],
+};
+
+/** The network refuses the question of an account that has no setting. */
+async function askAudience(session: WhatsAppContext): Promise<Audience> {
+  let answer: WireNode;
+  try {
+    answer = await requireLive(session).socket.query(structuredClone(QUESTION));
+  } catch (cause) {
+    const { data: code } = cause as { data?: unknown };
+    if (code === 400 || code === 404 || code === 501) return EVERYBODY;
+    throw notNow(session, 'network_unavailable', cause);
+  }
+  const lists = childrenOf(childrenOf(answer).find(({ tag }) => tag === 'privacy'));
+  const chosen = lists.find(({ attrs }) => attrs.default === 'true') ?? lists[0];
+  if (!chosen || !TYPES.has(chosen.attrs.type ?? '')) return EVERYBODY;
+  const list = childrenOf(chosen).flatMap(({ attrs }) => (attrs.jid ? [withoutDevice(attrs.jid)] : []));
+  return { type: chosen.attrs.type as AudienceType, list };
+}
+
+function childrenOf(node: WireNode | undefined): readonly WireNode[] {
+  return Array.isArray(node?.content) ? (node.content as readonly WireNode[]) : [];
+}
+
+/** The addresses that receive a status, including our own other devices. Throws as {@link readAudience}. */
 export async function audienceOf(session: WhatsAppContext): Promise<string[]> {
   const [{ type, list }, contacts] = await Promise.all([
     readAudience(session),
     session.request.keys.read(KINDS.contact),
   ]);
   const saved = [...contacts.keys()].filter(isUserJid);
-  const listed = new Set(list);
   const chosen =
-    type === 'whitelist' ? list : type === 'blacklist' ? saved.filter((jid) => !listed.has(jid)) : saved;
+    type === 'whitelist' ? list : type === 'blacklist' ? await without(session, saved, list) : saved;
   return [...new Set([...chosen, ownJid(session)])];
+}
+
+/** Whoever is left out by an anonymous id that is not known yet is asked for: the status must not reach them. */
+async function without(
+  session: WhatsAppContext,
+  saved: readonly string[],
+  list: readonly string[],
+): Promise<string[]> {
+  const hidden = new Set(list);
+  if (list.some(isLidJid)) {
+    const { lidMapping } = requireLive(session).socket.signalRepository;
+    for (const { pn, lid } of (await lidMapping.getLIDsForPNs([...saved]).catch(() => null)) ?? [])
+      if (hidden.has(withoutDevice(lid))) hidden.add(withoutDevice(pn));
+  }
+  return saved.filter((jid) => !hidden.has(jid));
 }

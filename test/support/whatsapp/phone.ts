@@ -118,6 +118,8 @@ export class Phone {
   isOnline = true;
   readonly waiting: (() => void)[] = [];
   readonly blocked = new Set<string>();
+  /** Who may see its statuses; null: nothing was ever set. */
+  statusPrivacy: { type: 'contacts' | 'blacklist' | 'whitelist'; list: string[] } | null = null;
   readonly privacy = new Map([
     ['readreceipts', 'all'],
     ['last', 'all'],

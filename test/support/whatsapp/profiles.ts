@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { LinkedDevice } from './linked-device.ts';
 import { bytesOf, child, children, node, type Stanza, textOf } from './nodes.ts';
 import type { Phone, Storefront } from './phone.ts';
 import type { Question } from './question.ts';
@@ -7,6 +8,7 @@ import { phoneOf, type World } from './world.ts';
 /** The profiles of accounts: the about text, a picture, and the shelves of a business. By `xmlns`. */
 export const profileQuestions: Record<string, Question> = {
   status(world, device, stanza) {
+    if (child(stanza, 'privacy')) return answerStatusPrivacy(world, device);
     world.phones.get(device.number)!.about = textOf(child(stanza, 'status'));
     return [];
   },
@@ -130,4 +132,15 @@ function collectionOf(
     ...held.map(productOf),
     node('status_info', {}, [text('status', status), text('can_appeal', 'false')]),
   ]);
+}
+
+/** Who may see the statuses of the account. */
+function answerStatusPrivacy(world: World, device: LinkedDevice): ReturnType<Question> {
+  const { statusPrivacy } = world.phones.get(device.number)!;
+  if (!statusPrivacy) return { error: 404, text: 'item-not-found' };
+  const { type, list } = statusPrivacy;
+  const users = list.map((jid) => node('user', { jid }));
+  return [
+    node('privacy', {}, [node('list', { type: 'contacts' }), node('list', { type, default: 'true' }, users)]),
+  ];
 }

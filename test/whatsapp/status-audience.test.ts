@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { outbound } from '../support/whatsapp/driver-harness.ts';
+import { type BesiegedAccount, startBesieged } from '../support/whatsapp/hostile.ts';
+import type { PhoneHandle } from '../support/whatsapp/phone-handle.ts';
+import { until } from '../support/whatsapp/phone-handle.ts';
+
+/** Statuses are encrypted for each of their audience: nobody but us keeps them from others. */
+describe('a status', () => {
+  let account: BesiegedAccount;
+  let friend: PhoneHandle;
+  let other: PhoneHandle;
+  beforeEach(async () => {
+    account = await startBesieged();
+    [friend, other] = [account.newPhone(), account.newPhone()];
+    for (const [nth, { jid }] of [friend, other].entries())
+      account.own.publish('critical_unblock_low', ['contact', jid], {
+        contactAction: { fullName: `F ${nth}` },
+      });
+    const saved = () => account.recorded.facts.filter(({ kind }) => kind === 'contact').length === 2;
+    await until(saved, 'the contacts');
+  });
+  afterEach(async () => {
+    await account?.close();
+    assert.deepEqual(account.network.unknownQuestions, []);
+  });
+
+  async function seenBy(): Promise<PhoneHandle[]> {
+    const status = outbound('status@broadcast', 'status_text', { text: 'News' });
+    await account.recorded.session.send(status);
+    const seen = ({ messages }: PhoneHandle) => messages.some(({ id }) => id === status.networkId);
+    await until(() => [friend, other, account.own].some(seen), 'the status');
+    // Whatever was sent to the others came with it.
+    return [friend, other].filter(seen);
+  }
+
+  it('reaches all contacts where nothing was set', async () => {
+    assert.deepEqual(await seenBy(), [friend, other]);
+  });
+
+  for (const named of ['jid', 'lid'] as const) {
+    it(`does not reach who is left out by ${named}, as the network tells`, async () => {
+      account.own.phone.statusPrivacy = { type: 'blacklist', list: [friend[named]] };
+      assert.deepEqual(await seenBy(), [other]);
+    });
+
+    it(`reaches nobody but whom it is shared with by ${named}, as the network tells`, async () => {
+      account.own.phone.statusPrivacy = { type: 'whitelist', list: [friend[named]] };
+      assert.deepEqual(await seenBy(), [friend]);
+    });
+
+    it(`does not reach who is left out by ${named}, as the phone tells`, async () => {
+      const statusPrivacy = { mode: 'DENY_LIST', userJid: [friend[named]] };
+      let isKept = false;
+      account.kept.keys.afterWrite = (rows) => {
+        isKept ||= rows.some(({ kind }) => kind === 'audience');
+      };
+      account.own.publish('regular_high', ['setting_statusPrivacy'], { statusPrivacy });
+      await until(() => isKept, 'the setting');
+      assert.deepEqual(await seenBy(), [other]);
+    });
+  }
+});
