@@ -4,13 +4,20 @@
 import { isGroupJid, isLidJid, isUserJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import type { WireKey } from './wire-types.ts';
 
+/** Other names of servers: `hosted` are the devices that Meta runs for businesses which also use the app. */
+const SERVERS = new Map([
+  ['c.us', 's.whatsapp.net'],
+  ['hosted', 's.whatsapp.net'],
+  ['hosted.lid', 'lid'],
+]);
+
 /** The address without the device: `5511...:12@s.whatsapp.net` is the person `5511...@s.whatsapp.net`. */
 export function withoutDevice(jid: string): string {
   const at = jid.indexOf('@');
   if (at < 0) return jid;
   const user = jid.slice(0, at).split(':', 1)[0]!.split('_', 1)[0]!;
   const server = jid.slice(at + 1);
-  return `${user}@${server === 'c.us' || server === 'hosted' ? 's.whatsapp.net' : server}`;
+  return `${user}@${SERVERS.get(server) ?? server}`;
 }
 
 /** Chats we report: people, groups and statuses; no newsletters. What comes by a list is in the chat with its sender. */

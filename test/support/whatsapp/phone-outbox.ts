@@ -19,6 +19,8 @@ export interface SendOptions {
   unavailable?: string;
   /** The broadcast list by which the recipient gets it. */
   list?: string;
+  /** It is sent by the device that Meta runs for a business. */
+  isHosted?: boolean;
   /** A one-to-one chat shows only that address. */
   hidesOther?: boolean;
 }
@@ -185,7 +187,7 @@ function sendToDevice(
     node(
       'message',
       {
-        from: list ?? jidIn(isLid ? 'lid' : 'pn', phone, 0),
+        from: list ?? (options.isHosted ? hostedJid(phone, isLid) : jidIn(isLid ? 'lid' : 'pn', phone, 0)),
         ...others,
         category: options.category,
         id: options.id,
@@ -202,6 +204,10 @@ function sendToDevice(
     const sealed = phone.seal(addressOf(device.number, device.id), bytes, () => device.takeBundle());
     return node('enc', { v: '2', type: sealed.type, count: options.count }, sealed.bytes);
   }
+}
+
+function hostedJid({ number, lidUser }: Phone, isLid: boolean): string {
+  return isLid ? `${lidUser}:99@hosted.lid` : `${number}:99@hosted`;
 }
 
 function unavailable(type: string): Stanza {
