@@ -11,16 +11,16 @@ export interface HttpRequest {
 }
 
 export interface AttemptDeps {
-  /** Undefined: the global one, looked up at each call, so that what replaces it later counts too. */
+  /** If undefined, each call looks up the global fetch, so that a later replacement of it is used too. */
   fetch: typeof globalThis.fetch | undefined;
 }
 
 export type AnswerKind = 'json' | 'text' | 'none' | 'response' | 'stream';
 
 export interface AttemptOptions {
-  /** Of the whole attempt, the answer's body included. */
+  /** Limit for the whole attempt, including the body of its answer. */
   timeoutMs: number;
-  /** The longest wait for a piece of a body that is handed over unread. */
+  /** The longest wait for each piece of a body that the caller reads itself. */
   silenceMs: number;
   signal: AbortSignal | undefined;
   answer: AnswerKind;
@@ -33,13 +33,13 @@ export interface Attempted {
   response: Response;
   /** Parsed JSON, text, or undefined: 204, and whatever was left unread. */
   body: unknown;
-  /** Still held for `response` and `stream`, whose bodies are read later. */
+  /** Not yet released for `response` and `stream`, whose bodies are read later. */
   leash: Leash;
 }
 
 /**
- * One request, one answer. Throws PosthornError for every answer outside 2xx and for every fault on the
- * way, and the reason of `signal` when the caller called it off.
+ * Makes one request and returns its answer. Throws PosthornError for every answer outside 2xx and for every connection
+ * fault, and the reason of `signal` when the caller aborted.
  */
 export async function attempt(
   deps: AttemptDeps,
@@ -51,10 +51,10 @@ export async function attempt(
   try {
     const response = await ask(deps, request, options, leash.signal);
     if (!response.ok) {
-      // A body that breaks off takes nothing from what the status says.
+      // If the body breaks off, the status alone still makes an error.
       const text = await response.text().catch(() => '');
       if (options.signal?.aborted) throw options.signal.reason;
-      // Browsers hide where a redirect leads, and its status with it.
+      // Browsers hide the target and the status of a redirect.
       if (response.type === 'opaqueredirect') throw errorOfAnswer(302, response.headers, '');
       throw errorOfAnswer(response.status, response.headers, text);
     }
@@ -86,18 +86,18 @@ function ask(
     method: request.method,
     headers: request.headers,
     body: request.body,
-    // Following one would hand the key to wherever it points: fetch drops Authorization there, not X-API-Key.
+    // Following a redirect would send the key to its target: fetch drops Authorization there, but not X-API-Key.
     redirect: 'manual',
     signal,
   };
-  // A browser would add cookies to calls that have a proof of their own. Other platforms keep none, and
-  // some refuse the field.
+  // A browser would add cookies to calls that carry other credentials. Other platforms keep no cookies, and some refuse
+  // the field.
   if (isBrowser()) init.credentials = options.withCookies ? 'include' : 'omit';
   const { onUploadProgress } = options;
   if (onUploadProgress && request.body instanceof Blob) {
     return fetchWithProgress(deps.fetch, request.url, { ...init, body: request.body }, onUploadProgress);
   }
-  // Called as plain functions: browsers refuse their fetch as a method of anything else.
+  // Called as plain functions, because browsers refuse to run fetch as a method of another object.
   const { fetch } = deps;
   return fetch ? fetch(request.url, init) : globalThis.fetch(request.url, init);
 }
@@ -114,7 +114,7 @@ function readBody(response: Response, text: string, answer: 'json' | 'text' | 'n
     return JSON.parse(text);
   } catch (cause) {
     const type = response.headers.get('content-type') ?? '';
-    // Without a length nothing else tells a body that was cut from one that is whole.
+    // Without a length, only the failed parse shows that the body was cut.
     if (/^application\/json\b/.test(type)) throw cutBody(response, cause);
     throw badResponse(response, 'is not JSON');
   }
@@ -130,7 +130,7 @@ function cutBody(response: Response, cause: unknown): PosthornError {
   });
 }
 
-/** A success that the service cannot have sent: a captive portal, a proxy's page, a wrong base URL. */
+/** The error of a 2xx answer that the service cannot have sent: from a captive portal, a proxy or a wrong base URL. */
 export function badResponse(response: Response, what: string): PosthornError {
   const type = response.headers.get('content-type')?.split(';')[0] ?? 'no content type';
   return new PosthornError({
@@ -141,7 +141,7 @@ export function badResponse(response: Response, what: string): PosthornError {
   });
 }
 
-/** A send that its caller called off after it may have gone out. */
+/** The error of a send that its caller aborted when it may already have gone out. */
 export function abortedError(reason: unknown): PosthornError {
   const message = 'called off, and perhaps done all the same';
   return new AbortedError({ code: 'ABORTED', status: 0, message, cause: reason });
@@ -183,7 +183,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
 };
 
-/** fetch says only "fetch failed"; what happened is in its cause, or in the first of several. */
+/** The error of fetch says only "fetch failed"; the reason is in its cause, or in the first of several causes. */
 function causeOf(error: unknown): string {
   let at: unknown = error;
   for (let depth = 0; depth < 5 && at instanceof Error; depth++) {

@@ -1,8 +1,8 @@
 /**
- * Builds dist, which is the package as it is published: ESM, CommonJS and types without dependencies, and a manifest
- * of their own, since the one beside this file lets the workspace import the sources. It works on a copy of the
- * sources in which the modules that know the contract are replaced by what they amount to: a table of routes
- * and types written out. Bundling the contract itself would bring its schemas and their libraries to every user.
+ * Builds dist, which is the package as it is published: ESM, CommonJS and types without dependencies, and a manifest of
+ * their own, since the one beside this file lets the workspace import the sources. It works on a copy of the sources in
+ * which a table of routes and written-out types replace the modules that import the contract. Bundling the contract
+ * itself would bring its schemas and their libraries to every user.
  */
 import { cpSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -29,12 +29,12 @@ checkContractTypes(path.join(stage, 'contract-types.ts'));
 process.chdir(here);
 const { build } = await import('tsup');
 await build({
-  // By name: given as a list, the path loses its dot and is taken for a package.
+  // An object: in a list, the path would lose its dot and count as a package.
   entry: { index: './dist/src/index.ts' },
   outDir: dist,
   format: ['esm', 'cjs'],
   target: 'es2022',
-  // No name of Node's may come in: the same files run in browsers and Workers.
+  // No module of Node.js may be imported: the same files run in browsers and Workers.
   platform: 'neutral',
   sourcemap: true,
   config: false,

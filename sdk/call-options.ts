@@ -1,21 +1,24 @@
 import type { UploadProgress } from './upload-progress.ts';
 
-/** Of one call, over what the client was made with. */
+/** Options of one call, which override those of the client. */
 export interface CallOptions {
   /**
-   * Calls it off. The call then rejects with the signal's reason; a send rejects with AbortedError, which has the
+   * Aborts the call, which then rejects with the signal's reason; a send rejects with AbortedError, which has the
    * reason as its cause and carries the key.
    */
   signal?: AbortSignal | undefined;
-  /** How long one attempt may take, its answer's body included, and each piece of a body that is handed over unread. */
+  /**
+   * How long one attempt may take, including the body of its answer, and each piece of a body that the caller reads
+   * itself.
+   */
   timeoutMs?: number | undefined;
-  /** Of all attempts together with the waits between them. */
+  /** Limit for all attempts together, including the waits between them. */
   deadlineMs?: number | undefined;
   /** Tries after the first one, for requests that may be repeated. */
   retries?: number | undefined;
-  /** Shows the answer's status and headers, e.g. X-RateLimit-Remaining or Idempotent-Replayed. */
+  /** Called with the answer's status and headers, e.g. X-RateLimit-Remaining or Idempotent-Replayed. */
   onResponse?: (response: { status: number; headers: Headers }) => void;
-  /** Tells how far the upload of a file is; it begins anew when an attempt is repeated. */
+  /** Called with the progress of a file's upload, which starts again at zero when an attempt is repeated. */
   onUploadProgress?: (progress: UploadProgress) => void;
 }
 

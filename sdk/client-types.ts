@@ -11,11 +11,11 @@ type ParamName<P extends string> = P extends `${string}:${infer Rest}`
     : Rest
   : never;
 
-/** Optional as a whole when every field of it is. */
+/** One field, which is optional if every field of its type is. */
 type Field<Name extends string, T> =
   Record<never, never> extends T ? { [K in Name]?: T } : { [K in Name]: T };
 
-/** What a schema takes, or what it makes of that: a list as a list, a number as a number. */
+/** A query as its schema takes it or as the schema parses it, so that lists and numbers are allowed too. */
 type Query<Q extends z.ZodType> = {
   [K in keyof z.input<Q>]: z.input<Q>[K] | (K extends keyof z.output<Q> ? z.output<Q>[K] : never);
 };
@@ -24,7 +24,7 @@ type ParamsPart<R> = R extends { path: infer P extends string }
   ? { [K in ParamName<P>]: string | number }
   : never;
 type QueryPart<R> = R extends { query: infer Q extends z.ZodType } ? Field<'query', Query<Q>> : unknown;
-/** Where media comes from: named, or as bytes, which are sent as a form. */
+/** The sources of media: a named one, or a file, whose bytes are sent as a form. */
 type NamedSource = 'media_url' | 'media_id' | 'media_base64';
 type Source = NamedSource | 'file';
 type WithFile<B> = Flat<
@@ -35,10 +35,10 @@ type WithNamed<B, S extends NamedSource & keyof B> = Flat<
     [K in Exclude<(NamedSource & keyof B) | 'file', S>]?: undefined;
   }
 >;
-/** Exactly one of its sources: what the service demands, said by the types. */
+/** A body with exactly one source, as the service demands. */
 type OneSource<B> = { [S in NamedSource & keyof B]: WithNamed<B, S> }[NamedSource & keyof B] | WithFile<B>;
 
-/** A status is answered by a text, or by media, which stand beside no text. */
+/** A reply to a status is a text, or media without a text. */
 type TextReply<B> = Flat<
   Omit<B, Source | 'type' | 'text' | 'caption'> & { type?: 'text' | undefined; text: string } & {
     [K in Source | 'caption']?: undefined;
@@ -46,7 +46,7 @@ type TextReply<B> = Flat<
 >;
 type MediaReply<B> = OneSource<Omit<B, 'type'> & { type: 'image' | 'video' | 'sticker' }>;
 
-/** What a route with media takes besides a FormData of the caller's own. */
+/** The body that a route with media takes if it is no FormData of the caller's. */
 export type MediaBody<S extends z.ZodType> = 'type' extends keyof z.input<S>
   ? TextReply<z.input<S>> | MediaReply<z.input<S>>
   : OneSource<z.input<S>>;
@@ -54,10 +54,16 @@ export type MediaBody<S extends z.ZodType> = 'type' extends keyof z.input<S>
 type Prefix<T> = T extends `${infer P}.${string}` ? P : never;
 type Suffix<T> = T extends `${string}.${infer S}` ? S : never;
 
-/** What a subscription may name: an event, all of a kind (`message.*`), all with an ending (`*.received`), or all. */
+/**
+ * A name or pattern of events that a subscription may list: one event, all of a kind (`message.*`), all with an ending
+ * (`*.received`), or all.
+ */
 export type EventPattern = '*' | EventType | `${Prefix<EventType>}.*` | `*.${Suffix<EventType>}`;
 
-/** What another route takes. A misspelt event would be waited for in silence: the types know the names. */
+/**
+ * The body of a route without media. The type knows the event names, since nothing else shows that a subscription waits
+ * for a misspelt one.
+ */
 export type JsonBody<S extends z.ZodType> = 'events' extends keyof z.input<S>
   ? Flat<Omit<z.input<S>, 'events'> & { events?: readonly EventPattern[] | undefined }>
   : z.input<S>;
@@ -76,12 +82,12 @@ type KeyedPart<R> = R extends { metadata: { operation: string } }
        * ids.
        */
       idempotencyKey?: string;
-      /** Passes the guard and passive mode by: `X-Force-Send: true`. */
+      /** Bypasses the guard and passive mode: `X-Force-Send: true`. */
       force?: boolean;
     }
   : unknown;
 
-/** Written out as one object, which is what editors show. */
+/** Writes the type out as one object, so that editors show its fields. */
 type Flat<T> = { [K in keyof T]: T[K] };
 type InputOf<R> = Flat<ParamsPart<R> & QueryPart<R> & BodyPart<R> & KeyedPart<R>>;
 

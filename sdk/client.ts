@@ -17,11 +17,11 @@ import { createTransport, type Transport, type TransportOptions } from './transp
 import { type WaitForInput, type WaitForOptions, waitForMessage } from './wait-for-message.ts';
 
 /**
- * Without `baseUrl` the address is POSTHORN_URL of the environment, and so is the key (POSTHORN_API_KEY) unless credentials
- * are given.
+ * Without `baseUrl`, the address comes from POSTHORN_URL in the environment, and without credentials the key from
+ * POSTHORN_API_KEY.
  */
 export type ClientOptions = Omit<TransportOptions, 'baseUrl'> & {
-  /** e.g. `http://127.0.0.1:8080`; a path in it is kept in front. */
+  /** e.g. `http://127.0.0.1:8080`; a path in it comes before those of the routes. */
   baseUrl?: string | undefined;
 };
 
@@ -29,13 +29,13 @@ export type ClientOptions = Omit<TransportOptions, 'baseUrl'> & {
 export interface RawRequest {
   /** Default GET. */
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** From the base URL on, e.g. `/v1/instances`. */
+  /** The path below the base URL, e.g. `/v1/instances`. */
   path: string;
   query?: Readonly<Record<string, QueryValue>>;
   /** Sent as JSON; as multipart/form-data when it is a FormData or one of its fields is a Blob. */
   body?: Readonly<Record<string, unknown>> | FormData;
   headers?: Readonly<Record<string, string | undefined>>;
-  /** `response` hands the answer on unread. Default `json`. */
+  /** `response` returns the answer with its body unread. Default `json`. */
   answer?: 'json' | 'text' | 'response';
   /** Whether it may be tried again. Default: a GET, PUT or DELETE, or with the header Idempotency-Key. */
   isRepeatable?: boolean;
@@ -55,7 +55,7 @@ export type Client = Omit<ContractMethods, 'events' | 'messages'> & {
   };
   messages: ContractMethods['messages'] & {
     /**
-     * The message once it has come as far as `state`: {@link waitForMessage}.
+     * Waits until the message has reached `state`, and returns it: {@link waitForMessage}.
      *
      * @example
      * await client.messages.waitFor({ instanceId, messageId: sent.message_id }, 'delivered');
@@ -76,9 +76,9 @@ interface RawRequests {
 }
 
 /**
- * The client of one messaging service. Every method answers the body of the success and throws
- * PosthornError for everything else. Throws TypeError for options that cannot work.
- * `createClient()` takes the address and the key from POSTHORN_URL and POSTHORN_API_KEY.
+ * The client of one messaging service. Every method returns the body of a success and throws PosthornError for
+ * everything else. Throws TypeError for options that cannot work. `createClient()` takes the address and the key from
+ * POSTHORN_URL and POSTHORN_API_KEY.
  *
  * @example
  * const client = createClient({ baseUrl: 'http://127.0.0.1:8080', apiKey: process.env.POSTHORN_API_KEY });
@@ -155,7 +155,7 @@ interface Answered {
   response: Response;
 }
 
-/** Asked for its response, a call has one promise more; then the first one may fail unheard. */
+/** A caller of `withResponse` gets a second promise, so a rejection of the first one may stay unhandled. */
 function callOf<T>(answered: Promise<Answered>): Call<T> {
   const promise = answered.then(({ data }) => data as T);
   const withResponse = () => {
@@ -180,7 +180,7 @@ async function call(
       body: await encodeBody(spec.body, input.body),
       headers: { 'x-force-send': spec.keyed && input.force ? 'true' : undefined },
       answer: spec.answer,
-      // One key for all attempts: that is what makes repeating a send harmless.
+      // One key for all attempts makes it harmless to repeat a send.
       idempotencyKey: spec.keyed ? (input.idempotencyKey ?? randomId()) : undefined,
       isRepeatable: spec.keyed || isIdempotent(spec.method),
     },
@@ -189,7 +189,7 @@ async function call(
   return { data: spec.answer === 'response' ? response : body, response };
 }
 
-/** What HTTP promises of a method: doing it twice is doing it once. */
+/** True for the methods that HTTP calls idempotent. */
 function isIdempotent(method: string): boolean {
   return ['GET', 'PUT', 'DELETE'].includes(method);
 }
@@ -203,7 +203,7 @@ async function sendRaw(transport: Transport, request: RawRequest, options?: Call
     {
       method,
       path,
-      // Only the first words of the path: those behind them may be ids, and a query may hold anything.
+      // Only the first parts of the path: later ones may be ids, and a query may hold anything.
       route: path.split(/[/?#]/, 3).join('/'),
       query,
       body: await encodeBody(request.body === undefined ? 'none' : 'json', request.body),

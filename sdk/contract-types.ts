@@ -1,9 +1,9 @@
 // long: a line for each type of the contract that users may name
 /**
- * The one place where types of the contract come in. The build writes them out in full in place of this
- * module, so the published types need neither the contract nor its libraries.
+ * The only module that imports types of the contract. The build replaces it by the types written out in full, so the
+ * published types need neither the contract nor its libraries.
  *
- * A record that users should be able to name is added here; nothing else has to be done for it.
+ * To let users name a record, add it here; nothing else is needed.
  */
 
 import type { tokenizeCardBody } from '@posthorn/contract/billing/cards.ts';
@@ -216,7 +216,7 @@ export type { EventPattern } from './client-types.ts';
 /** The `data` of each event by its type. */
 export type EventDataByType = { [T in EventType]: EventData<T> };
 
-/** What every event has besides its type and data. */
+/** The fields of every event besides its type and data. */
 export type EventFields = Omit<EventEnvelope, 'type' | 'data'>;
 
 /** The methods of the client. */
@@ -225,7 +225,7 @@ export type ContractMethods = Methods<typeof messagingContract>;
 /** The methods of the billing client. */
 export type BillingMethods = Methods<typeof billingContract>;
 
-// What is sent, before defaults are filled in; a FormData may always take the place of a body with media.
+// Request bodies before defaults are filled in; a FormData may always take the place of a body with media.
 export type RegisterBody = JsonBody<typeof registerBody>;
 export type QuickRegisterBody = JsonBody<typeof quickRegisterBody>;
 export type LoginBody = JsonBody<typeof loginBody>;

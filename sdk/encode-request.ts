@@ -4,13 +4,15 @@ import { randomId } from './random-id.ts';
 
 export type QueryValue = string | number | boolean | null | undefined | readonly QueryValue[];
 
-/** `/v1/webhooks/:webhookId` with its parameters in place, each as one segment whatever it holds. */
+/**
+ * Fills in the parameters of a path such as `/v1/webhooks/:webhookId`; each value stays one segment, whatever it holds.
+ */
 export function fillPath(path: string, params: Readonly<Record<string, unknown>>): string {
   return path.replace(/:([A-Za-z]\w*)/g, (_, name: string) => {
     const value = params[name];
     const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';
     if (text === '') throw new TypeError(`${name} is required`);
-    // `.` and `..` survive encoding, and URL parsers take them for steps, `%2e` too.
+    // Encoding leaves `.` and `..` as they are, and URL parsers resolve them as steps of a path, `%2e` too.
     if (text === '.' || text === '..') throw new TypeError(`${name} is not valid`);
     return encodeURIComponent(text);
   });
@@ -78,7 +80,7 @@ function createForm() {
     },
     async addFile(name: string, blob: Blob, fileName: string) {
       const type = `\r\ncontent-type: ${blob.type || 'application/octet-stream'}`;
-      // Bun leaves a file on the disk out of what it is put into.
+      // In Bun, a Blob leaves out those of its parts that are files on disk.
       const whole = new Blob(['', blob]).size ? blob : await blob.arrayBuffer();
       parts.push(head(name, `; filename="${escapeName(fileName)}"${type}`), whole, '\r\n');
     },
@@ -89,17 +91,17 @@ function createForm() {
   };
 }
 
-/** As browsers write names that would end the line or the quotes. */
+/** Escapes characters that would end the line or the quotes, as browsers do. */
 function escapeName(name: string): string {
   return name.replace(/["\r\n]/g, encodeURIComponent);
 }
 
-/** The base with the path behind it; a base with a path of its own keeps it. */
+/** Appends the path to the base URL, which may have a path of its own. */
 export function joinUrl(baseUrl: string, path: string): string {
   return `${baseUrl}${path.startsWith('/') ? '' : '/'}${path}`;
 }
 
-/** Throws TypeError for what is no http or https URL; user, password, query and fragment have no place in it. */
+/** Throws TypeError for anything but an http or https URL without user, password, query and fragment. */
 export function normalizeBaseUrl(baseUrl: string): string {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
   if (!url || !['http:', 'https:'].includes(url.protocol))
@@ -108,7 +110,7 @@ export function normalizeBaseUrl(baseUrl: string): string {
     throw new TypeError('baseUrl has more than an origin and a path');
   }
   const { pathname } = url;
-  // A loop: `/\/+$/` takes quadratic time on many slashes that something follows.
+  // A loop, because `/\/+$/` takes quadratic time on many slashes that other characters follow.
   let end = pathname.length;
   while (pathname[end - 1] === '/') end -= 1;
   return url.origin + pathname.slice(0, end);

@@ -1,12 +1,12 @@
 /** Settings that a program leaves to the environment it runs in: Node.js, Bun and Deno have one, browsers have none. */
 
-/** Undefined where there is no such variable, or none may be read. */
+/** Undefined if there is no such variable, or if the program may not read it. */
 export function variable(name: string): string | undefined {
   try {
     const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
     return process?.env?.[name] || undefined;
   } catch {
-    // Deno asks for a permission, and may be refused it.
+    // Deno needs a permission for this, which may be missing.
     return undefined;
   }
 }
@@ -19,8 +19,8 @@ interface Service {
 }
 
 /**
- * The options with the address of `urlVariable` and the key of POSTHORN_API_KEY where they name none. The key goes to
- * the address that stands beside it in the environment, never to one that the program names itself.
+ * The options with the address of `urlVariable` and the key of POSTHORN_API_KEY where they name none. The key goes only
+ * to the address in the environment, never to one that the program names itself.
  */
 export function withEnvironment<T extends Service>(
   options: T | undefined,

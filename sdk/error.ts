@@ -1,16 +1,16 @@
 import type { ErrorCode } from './contract-types.ts';
 
-/** Codes that the client itself gives, when no answer of the service says more. */
+/** Codes of the client itself, for faults that no answer of the service names. */
 export type ClientErrorCode =
   /** No connection, or it broke before the answer was whole. */
   | 'NETWORK'
   /** No whole answer within `timeoutMs`, or within what `deadlineMs` left. */
   | 'TIMEOUT'
-  /** The caller called a send off, whose outcome may be unknown. */
+  /** The caller aborted a send; its outcome may be unknown. */
   | 'ABORTED'
-  /** The credentials could not be had or renewed before a further attempt. */
+  /** The client could not get or renew its credentials before another attempt. */
   | 'NO_CREDENTIALS'
-  /** A success whose body is not what it should be: something other than the service answered. */
+  /** A 2xx answer with an unexpected body: something other than the service answered. */
   | 'BAD_RESPONSE'
   /** Redirects are not followed: they would carry the key to another address. */
   | 'UNEXPECTED_REDIRECT'
@@ -37,15 +37,15 @@ export interface PosthornErrorDetails {
  */
 const BRAND = Symbol.for('posthorn.error.classes');
 
-/** Every call that did not succeed, whoever was at fault. */
+/** The error of every call that did not succeed, whoever was at fault. */
 export class PosthornError extends Error {
-  /** What the brand calls the class: minifiers rename classes and leave this alone. */
+  /** The name of the class in the brand. Minifiers rename classes, but not this. */
   static readonly brand: string = 'PosthornError';
   /** The service's `error_code`, or one of {@link ClientErrorCode}. */
   readonly code: ErrorCode | ClientErrorCode | (string & {});
   /** The HTTP status; 0 when there was no answer. */
   readonly status: number;
-  /** For support: names the request in the service's log. */
+  /** For support: identifies the request in the service's log. */
   readonly traceId: string | null;
   /** Further fields of the error, e.g. `threshold` of BLOCKED_NO_RECIPROCITY. */
   readonly fields: Record<string, unknown>;
@@ -68,7 +68,7 @@ export class PosthornError extends Error {
   }
 }
 
-/** Inherited by every class below: `this` is the one that is asked about. */
+/** Every class below inherits it; `this` is the class on the right of `instanceof`. */
 function hasBrand(this: typeof PosthornError, value: unknown): boolean {
   // A class that a program derives has no brand of its own: the prototype decides.
   if (!Object.hasOwn(this, 'brand')) return Function.prototype[Symbol.hasInstance].call(this, value);
@@ -83,15 +83,15 @@ function brandsOf(type: typeof PosthornError): string[] {
   return brands;
 }
 
-/** 400: the request is wrong as it is. */
+/** 400: the request is invalid. */
 export class BadRequestError extends PosthornError {
   static override readonly brand: string = 'BadRequestError';
 }
-/** 401: no credentials, or they no longer count. */
+/** 401: the credentials are missing or no longer valid. */
 export class AuthenticationError extends PosthornError {
   static override readonly brand: string = 'AuthenticationError';
 }
-/** 403: known, but not allowed. */
+/** 403: the credentials are valid, but do not allow this. */
 export class PermissionError extends PosthornError {
   static override readonly brand: string = 'PermissionError';
 }
@@ -99,19 +99,19 @@ export class PermissionError extends PosthornError {
 export class NotFoundError extends PosthornError {
   static override readonly brand: string = 'NotFoundError';
 }
-/** 409: the state of things forbids it, e.g. the guard or passive mode. */
+/** 409: the current state forbids it, e.g. the guard or passive mode. */
 export class ConflictError extends PosthornError {
   static override readonly brand: string = 'ConflictError';
 }
-/** 413: more than the service takes. */
+/** 413: larger than the service takes. */
 export class PayloadTooLargeError extends PosthornError {
   static override readonly brand: string = 'PayloadTooLargeError';
 }
-/** 415: media of a kind that is not taken. */
+/** 415: the service does not take media of this kind. */
 export class UnsupportedMediaTypeError extends PosthornError {
   static override readonly brand: string = 'UnsupportedMediaTypeError';
 }
-/** 422: understood and refused, e.g. a key that another body has used. */
+/** 422: understood but refused, e.g. an idempotency key that was used with another body. */
 export class UnprocessableError extends PosthornError {
   static override readonly brand: string = 'UnprocessableError';
 }
@@ -123,7 +123,7 @@ export class RateLimitError extends PosthornError {
 export class ServerError extends PosthornError {
   static override readonly brand: string = 'ServerError';
 }
-/** 503: for the moment; `retryAfterMs` says how long to wait. */
+/** 503: the service is not ready for the moment; `retryAfterMs` says how long to wait. */
 export class UnavailableError extends ServerError {
   static override readonly brand: string = 'UnavailableError';
 }
@@ -135,11 +135,11 @@ export class ConnectionError extends PosthornError {
 export class TimeoutError extends ConnectionError {
   static override readonly brand: string = 'TimeoutError';
 }
-/** ABORTED: a send that its caller called off; the reason is the `cause`. */
+/** ABORTED: the caller aborted a send; the reason is the `cause`. */
 export class AbortedError extends ConnectionError {
   static override readonly brand: string = 'AbortedError';
 }
-/** MESSAGE_FAILED: what `messages.waitFor` waited for will never come. */
+/** MESSAGE_FAILED: the message that `messages.waitFor` waited for has failed. */
 export class MessageFailedError extends PosthornError {
   static override readonly brand: string = 'MessageFailedError';
 }
@@ -177,8 +177,8 @@ const CODE_OF_STATUS: Readonly<Record<number, string>> = {
 };
 
 /**
- * The error of an answer that is not a success: the service's envelope where there is one,
- * otherwise what the status says, since proxies answer with pages of their own.
+ * The error of an answer that is not a success: made from the service's envelope if there is one, otherwise from the
+ * status, since proxies answer with pages of their own.
  */
 export function errorOfAnswer(status: number, headers: Headers, text: string): PosthornError {
   const { error_code, message, trace_id, error, ...fields } = jsonObjectOf(text) ?? {};

@@ -5,7 +5,7 @@ export type WebhookEvent<T extends EventType = EventType> = {
   [K in T]: EventFields & { type: K; data: EventDataByType[K] };
 }[T];
 
-/** An event with its place in the log, which a later stream can go on from. */
+/** An event with its position in the log, from which a later stream can continue. */
 export type StreamedEvent<T extends EventType = EventType> = WebhookEvent<T> & { cursor: string };
 
 /** The events that a pattern covers. */

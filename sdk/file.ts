@@ -1,4 +1,4 @@
-/** Whatever a program holds a file in, as a Blob, which can be sent again when an attempt fails. */
+/** Turns each form in which a program may hold a file into a Blob, which can be sent again when an attempt fails. */
 
 /**
  * A Buffer, Uint8Array, ArrayBuffer or Blob; the path of a file (Node.js, Deno, Bun); or a stream, which is read into
@@ -17,7 +17,7 @@ export interface NamedBlob {
   name: string;
 }
 
-/** What the service takes; a stream without an end would fill the memory. */
+/** The largest file that the service takes. Without a limit, an endless stream would fill the memory. */
 const STREAM_MAX_BYTES = 64 * 1024 * 1024;
 
 /** Throws TypeError for anything that is no {@link FileSource}. */
@@ -32,7 +32,7 @@ export async function blobOf(file: unknown): Promise<NamedBlob> {
   throw new TypeError('file must be bytes, a Blob, a path or a stream');
 }
 
-/** By what it can do: a Blob of another realm is no instance of this one's class. */
+/** Checks the methods, because a Blob of another realm is no instance of this realm's class. */
 export function isBlob(value: unknown): value is Blob {
   const blob = value as Partial<Blob> | null | undefined;
   return typeof blob?.slice === 'function' && typeof blob.stream === 'function';
@@ -41,13 +41,14 @@ export function isBlob(value: unknown): value is Blob {
 type Files = Pick<typeof import('node:fs'), 'createReadStream' | 'openAsBlob' | 'statSync'>;
 
 async function openPath(path: string): Promise<NamedBlob> {
-  // Asked for in this way, bundlers for the browser see nothing of Node.
+  // An import would make bundlers for browsers look for this module of Node.js.
   const { process } = globalThis as { process?: { getBuiltinModule?: (name: string) => Files | undefined } };
   const files = process?.getBuiltinModule?.('node:fs');
   if (!files) throw new TypeError('file is a path, and there are no files here: give a Blob');
-  // Opening says only that it cannot; this says why.
+  // `statSync` says why a file cannot be opened; `openAsBlob` only says that it cannot.
   const isFile = files.statSync(path).isFile();
-  // A pipe, as of `<(command)`, has no size and counts as empty; a folder would fail under way, as the network does.
+  // A pipe, as of `<(command)`, has no size and would count as empty. A folder would fail during the upload, which
+  // looks like a network fault.
   const blob = isFile ? await files.openAsBlob(path) : await collect(files.createReadStream(path));
   return { blob, name: baseName(path) };
 }
@@ -66,13 +67,13 @@ async function collect(stream: Stream): Promise<Blob> {
     if (!(chunk instanceof Uint8Array)) throw new TypeError('file is no stream of bytes');
     sizeBytes += chunk.byteLength;
     if (sizeBytes > STREAM_MAX_BYTES) throw new TypeError('file is a stream above 64 MB');
-    // A copy: some streams use the same memory for the next piece.
+    // Copied, because some streams reuse the memory for the next piece.
     parts.push(chunk.slice() as Uint8Array<ArrayBuffer>);
   }
   return new Blob(parts);
 }
 
-/** Browsers whose streams cannot be iterated. */
+/** For browsers whose streams cannot be iterated. */
 async function* read(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader();
   for (;;) {

@@ -3,9 +3,9 @@ import { streamEvents } from './stream-events.ts';
 import type { Transport } from './transport.ts';
 import { createLeash, orAborted, sleep } from './wait.ts';
 
-/** The event stream, as far as it tells of one message. */
+/** The events of one message, from the event stream. */
 export interface FollowedMessage {
-  /** The stream stands: what happens to the message is told at once. */
+  /** True while the stream is open, so that changes of the message are known at once. */
   isLive(): boolean;
   /** Resolves when something may have happened since the last call, or after `ms`. Rejects when the caller aborts. */
   change(ms: number): Promise<void>;
@@ -14,7 +14,7 @@ export interface FollowedMessage {
 
 /**
  * Follows the events of `types` that name the message. It says only that something may have happened: after a stream
- * has opened or broken the message has to be read anyway. Where no stream can be had, `change` is a mere wait.
+ * opened or broke, the caller has to read the message anyway. Without a stream, `change` only waits.
  */
 export function followMessage(
   deps: { transport: Transport },
@@ -51,7 +51,7 @@ export function followMessage(
     }
   }
   follow()
-    // Refused, or not to be had: reading the message again and again tells the same, later.
+    // If the stream is refused or fails, repeated reads of the message show the same, only later.
     .catch(() => undefined)
     .finally(() => tell(false));
 

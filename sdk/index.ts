@@ -1,4 +1,4 @@
-/** What `@posthorn/sdk` exports. */
+/** The exports of `@posthorn/sdk`. */
 
 export type { Call, CallOptions } from './call-options.ts';
 export {

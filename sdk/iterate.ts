@@ -1,6 +1,6 @@
 import type { CallOptions } from './call-options.ts';
 
-/** An answer that holds a list, in whichever way it is continued. */
+/** An answer that holds a list, whichever way leads to its next page. */
 type ListAnswer = { data: readonly unknown[] } | { logs: readonly unknown[] } | { notes: readonly unknown[] };
 type ItemOf<A> = A extends { data: readonly (infer T)[] }
   ? T
@@ -27,8 +27,8 @@ interface AnyInput {
 }
 
 /**
- * Every item of a list, page by page as they are needed, whether the list goes by page numbers, by a cursor or
- * by `before`. It begins where `input.query` says.
+ * Yields every item of a list and reads each page when it is needed, whether the list has page numbers, a cursor or
+ * `before`. It begins where `input.query` says.
  *
  * @example
  * for await (const message of iterate(client.messages.list, { instanceId })) console.log(message.content);
@@ -45,7 +45,7 @@ export async function* iterate<I, A extends ListAnswer>(
   for (;;) {
     const answer = (await list({ ...given, query } as I, options)) as AnyAnswer;
     const items = answer.data ?? answer.logs ?? answer.notes ?? [];
-    // A page is counted from the top: what was added meanwhile pushes items onto the next one.
+    // Pages are counted from the top: items added meanwhile push older ones onto the next page.
     for (const item of items) if (!before.has(idOf(item))) yield item as ItemOf<A>;
     const next = continuation(answer, query, items.length);
     if (!next) return;
@@ -55,7 +55,7 @@ export async function* iterate<I, A extends ListAnswer>(
 }
 
 export interface ToArrayOptions extends CallOptions {
-  /** At most so many items. Default: all that there are. */
+  /** The maximum number of items. Default: all. */
   max?: number | undefined;
 }
 
@@ -82,7 +82,7 @@ export async function toArray<I, A extends ListAnswer>(
   return items;
 }
 
-/** What the next page's query has more; null at the end. */
+/** The additional query fields of the next page; null at the end. */
 function continuation(
   answer: AnyAnswer,
   query: Record<string, unknown>,
@@ -90,7 +90,7 @@ function continuation(
 ): Record<string, unknown> | null {
   const { next_cursor: cursor, next_before: before, page, limit, total } = answer;
   if (cursor !== undefined) {
-    // A cursor goes on in the direction that the list has.
+    // A cursor continues in the direction of the list.
     return cursor === null ? null : query.after === undefined ? { before: cursor } : { after: cursor };
   }
   if (before !== undefined) return before === null ? null : { before };

@@ -1,4 +1,4 @@
-/** What a program may want to log of its calls, without what must not stand in a log. */
+/** The log entries of calls, without secrets and without contents. */
 
 /** `console` is one, and so is the logger of most libraries. */
 export interface Logger {
@@ -6,10 +6,13 @@ export interface Logger {
   warn(message: string, fields: LogFields): void;
 }
 
-/** Bodies, ids in paths and queries are never in it, and of the headers no value that opens anything. */
+/** The fields never hold bodies, queries, ids in paths, or values of secret headers. */
 export interface LogFields {
   method: string;
-  /** The route, with its parameters as names: `/v1/instances/:instanceId`; of `client.request` its first two parts. */
+  /**
+   * The route, with its parameters as names: `/v1/instances/:instanceId`; for `client.request`, the first two parts of
+   * its path.
+   */
   path: string;
   /** From 1. */
   attempt: number;
@@ -24,7 +27,7 @@ export interface LogFields {
 
 const SECRET = /authorization|api-?key|cookie|token|secret|signature|password/i;
 
-/** The headers as an object, with what is secret left out by name. */
+/** The headers as an object; those with a name that suggests a secret are redacted. */
 export function redactHeaders(headers: Headers): Record<string, string> {
   const shown: Record<string, string> = {};
   headers.forEach((value, name) => {

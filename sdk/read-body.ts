@@ -4,14 +4,14 @@ import type { Leash } from './wait.ts';
 type Reader = ReadableStreamDefaultReader<Uint8Array>;
 
 /**
- * The next piece of a body. Throws the reason of the caller who called it off, and otherwise TIMEOUT after `silenceMs` and
- * NETWORK when it breaks off; `what` names it.
+ * The next piece of a body. Throws the signal's reason when the caller aborted, TIMEOUT after `silenceMs`, and NETWORK
+ * when the body breaks off; `what` names the body.
  */
 export async function readPiece(
   { leash, what, silenceMs }: { leash: Leash; what: string; silenceMs: number },
   reader: Reader,
 ): Promise<Awaited<ReturnType<Reader['read']>>> {
-  // Armed only while we wait: time that the consumer takes for a piece is not silence.
+  // The timer runs only while we wait: the time that the consumer takes for a piece is not silence.
   leash.rearm(silenceMs);
   try {
     return await reader.read();
@@ -30,7 +30,7 @@ export async function readPiece(
   }
 }
 
-/** The same answer, whose body lets go of the caller's signal at its end. */
+/** The same answer, whose body releases the caller's signal when it ends. */
 export function withLeash(response: Response, leash: Leash, silenceMs: number): Response {
   const reader = (response.body as ReadableStream<Uint8Array> | null)?.getReader();
   if (!reader) {
@@ -60,6 +60,6 @@ export function withLeash(response: Response, leash: Leash, silenceMs: number): 
   );
   const { status, statusText, headers, url } = response;
   const answer = new Response(body, { status, statusText });
-  // As they came: some platforms leave cookies out of headers that are copied.
+  // The original headers: some platforms leave cookies out of copies.
   return Object.defineProperties(answer, { headers: { value: headers }, url: { value: url } });
 }

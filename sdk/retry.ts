@@ -5,7 +5,7 @@ const CAP_MS = 8_000;
 const RETRIED_STATUSES: readonly number[] = [408, 425, 429, 500, 503, 504];
 const RETRIED_CODES: readonly string[] = ['NETWORK', 'TIMEOUT', 'BAD_GATEWAY'];
 
-/** True when the same request may do better later; who may send it again is not asked here. */
+/** True when the same request may succeed later, whether or not repeating it is safe. */
 export function isTransient(error: unknown): error is PosthornError {
   if (!(error instanceof PosthornError)) return false;
   const { code, status } = error;
@@ -14,8 +14,8 @@ export function isTransient(error: unknown): error is PosthornError {
 }
 
 /**
- * True when the service says that it did nothing and when to come back: any request may be sent again. A 503
- * says the second without the first, since its database may have stalled after the change was made.
+ * True when the service says that it did nothing and when to retry, so that any request may be sent again. A 503 says
+ * only when to retry, since the database may have stalled after the change was made.
  */
 export function isRefusedForNow(error: PosthornError): boolean {
   return error.status === 429 && error.retryAfterMs !== null;
@@ -27,8 +27,8 @@ export function isOutcomeUnknown(error: PosthornError): boolean {
 }
 
 /**
- * How long to wait before retry number `retry` (from 0): what the service asks for, and else twice as long
- * each time, anywhere in the upper half so that clients that failed together do not come back together.
+ * How long to wait before retry number `retry` (from 0): at least as long as the service asks for. The wait doubles
+ * each time and is random in its upper half, so that clients that failed together do not retry together.
  */
 export function retryDelayMs(retry: number, error: PosthornError | null, random = Math.random): number {
   const ceiling = Math.min(CAP_MS, BASE_MS * 2 ** retry);

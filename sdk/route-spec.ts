@@ -1,4 +1,4 @@
-/** What the client has to know of a route at run time; the schemas stay behind in the contract. */
+/** The properties of a route that the client needs at run time; the schemas stay in the contract. */
 export interface RouteSpec {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** With parameters as `:name`. */
@@ -7,7 +7,7 @@ export interface RouteSpec {
   keyed: boolean;
   /** `media`: JSON, or a form with the field `file`; `json` also when all its fields are optional; `none`: no body. */
   body: 'json' | 'media' | 'none';
-  /** `none`: 204; `response`: handed on unread, for what is neither JSON nor text. */
+  /** `none`: 204; `response`: returned unread, since it is neither JSON nor text. */
   answer: 'json' | 'text' | 'none' | 'response';
 }
 

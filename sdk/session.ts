@@ -5,7 +5,7 @@ import { PosthornError } from './error.ts';
 import type { TokenSource } from './token-source.ts';
 import { createTransport, type TransportOptions } from './transport.ts';
 
-/** What has to be kept of a login so that another process can go on with it. As secret as a password. */
+/** The stored form of a login, with which another process can continue it. As secret as a password. */
 export interface StoredSession {
   token: string;
   expiresAtMs: number;
@@ -16,30 +16,33 @@ export interface StoredSession {
 
 export interface SessionOptions
   extends Pick<TransportOptions, 'baseUrl' | 'fetch' | 'timeoutMs' | 'logger' | 'headers'> {
-  /** A login that was kept. */
+  /** A login that was stored before. */
   stored?: StoredSession | null | undefined;
-  /** Is told of each new login and renewal, and of the end (null). */
+  /** Called with each new login and renewal, and with null at the end. */
   onChange?: ((stored: StoredSession | null) => void) | undefined;
 }
 
 /** A login with a password, which renews itself for as long as it is used. */
 export interface Session extends TokenSource {
   login(body: LoginBody): Promise<SessionUser>;
-  /** Ends a sign-up that began at Google or GitHub, and logs in. */
+  /** Completes a sign-up that began at Google or GitHub, and logs in. */
   completeSignup(body: CompleteSignupBody): Promise<SessionUser>;
-  /** Ends it at the service too. Does not fail if it has ended already. */
+  /** Ends the session, also at the service. Does not fail if it has already ended. */
   logout(): Promise<void>;
   /** Null before the login and after the logout. */
   stored(): StoredSession | null;
-  /** What the service said at the last login or renewal of whose session it is; null before one and after the logout. */
+  /**
+   * The user of the session, as the service named it at the last login or renewal; null before one and after the
+   * logout.
+   */
   user(): SessionUser | null;
 }
 
 const REFRESH_COOKIE = 'svc_refresh_token';
 const CSRF_COOKIE = 'svc_csrf_token';
-/** Renewed when it has less than this to live. */
+/** A token is renewed when it has less than this left. */
 const MARGIN_MS = 30_000;
-/** A quarter of an hour. */
+/** The lifetime assumed for a token that we cannot read: a quarter of an hour. */
 const FALLBACK_LIFETIME_MS = 900_000;
 
 /**
@@ -64,7 +67,10 @@ export function createSession(options: SessionOptions): Session {
     options.onChange?.(next);
   }
 
-  /** The cookies by hand where the platform keeps none; a browser does not let us, and needs no help. */
+  /**
+   * The session's cookies as headers, where the platform keeps no cookies; a browser forbids that and sends them
+   * itself.
+   */
   function proof(): Record<string, string | undefined> {
     if (isBrowser()) return { 'x-csrf-token': cookieOfPage(CSRF_COOKIE) };
     const { refreshToken, csrfToken } = stored ?? {};
@@ -85,14 +91,14 @@ export function createSession(options: SessionOptions): Session {
       headers,
       body: await encodeBody('none', body),
       answer: path.endsWith('/logout') ? 'none' : 'json',
-      // A refresh that is repeated gives the same successor, and a session can be ended twice.
+      // A repeated refresh gives the same successor, and a session can be ended twice.
       isRepeatable: path.endsWith('/refresh') || path.endsWith('/logout'),
       withCookies: true,
     });
     return { user: answer as SessionUser, cookies: cookiesOf(response.headers) };
   }
 
-  /** Logins, renewals and logouts, one after the other: an answer that comes late must not undo what came after. */
+  /** Runs logins, renewals and logouts one after the other, so that a late answer cannot undo a later change. */
   function inTurn<T>(run: () => Promise<T>): Promise<T> {
     const turn = last.then(run, run);
     last = turn;
@@ -102,7 +108,7 @@ export function createSession(options: SessionOptions): Session {
   async function refresh(): Promise<string> {
     const before = stored;
     return inTurn(async () => {
-      // Somebody logged in or out before its turn.
+      // Somebody logged in or out while this renewal waited for its turn.
       if (stored !== before) return stored ? stored.token : Promise.reject(notLoggedIn());
       const { user, cookies } = await ask('/v1/auth/refresh', proof());
       keep(sessionOf(user, cookies, stored), user);
@@ -130,7 +136,7 @@ export function createSession(options: SessionOptions): Session {
     try {
       await ask('/v1/auth/logout', { ...proof(), authorization: `Bearer ${stored.token}` });
     } catch (error) {
-      // It has ended before, perhaps by a try whose answer was lost.
+      // The session had already ended, perhaps by an attempt whose answer was lost.
       if (!(error instanceof PosthornError) || error.status !== 401) throw error;
     }
     keep(null, null);
@@ -142,7 +148,7 @@ export function createSession(options: SessionOptions): Session {
     login: (body) => begin('/v1/auth/login', body),
     completeSignup: (body) => begin('/v1/auth/oauth/complete-signup', body),
     async token() {
-      // A page that was loaded anew has the cookies and no token.
+      // A page that was reloaded has the cookies but no token.
       if (!stored && !isBrowser()) throw notLoggedIn();
       if (stored && stored.expiresAtMs - Date.now() > MARGIN_MS) return stored.token;
       return renewOnce();
@@ -191,8 +197,8 @@ function cookieOfPage(name: string): string | undefined {
 }
 
 /**
- * When the JWT ends by our own clock, which may not be the service's: its life, counted from now. Read and not verified,
- * since only when to renew it hangs on it.
+ * When the JWT expires by our own clock, which may differ from the service's: its lifetime, counted from now. It is not
+ * verified, since only the time of the renewal depends on it.
  */
 function expiryMsOf(token: string): number {
   try {
@@ -201,7 +207,7 @@ function expiryMsOf(token: string): number {
     if (typeof exp === 'number' && typeof iat === 'number') return Date.now() + (exp - iat) * 1000;
     if (typeof exp === 'number') return exp * 1000;
   } catch {
-    // Not a JWT that we can read: its usual lifetime then.
+    // Not a JWT that we can read: assume the usual lifetime.
   }
   return Date.now() + FALLBACK_LIFETIME_MS;
 }

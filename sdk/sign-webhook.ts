@@ -2,13 +2,13 @@ import { randomId } from './random-id.ts';
 import { bytesOf, keysOf, signedBytes } from './verify-webhook.ts';
 
 export interface SignOptions {
-  /** `webhook-id`, which is the event's `event_id`. Default: one that is made up. */
+  /** `webhook-id`, which is the event's `event_id`. Default: a random one. */
   id?: string | undefined;
   /** When it is signed. Default: now. */
   nowMs?: number | undefined;
 }
 
-/** What a delivery carries: Standard Webhooks. */
+/** The headers of a delivery, as Standard Webhooks names them. */
 export interface SignedHeaders extends Record<string, string> {
   'webhook-id': string;
   'webhook-timestamp': string;
@@ -17,7 +17,7 @@ export interface SignedHeaders extends Record<string, string> {
 
 /**
  * Signs a body as the service signs deliveries, so that tests can post events to a receiver. Each of several secrets
- * gives a signature. Rejects with TypeError for a payload or secret that cannot be one.
+ * makes one signature. Rejects with TypeError for an invalid payload or secret.
  *
  * @example
  * const body = JSON.stringify(event);

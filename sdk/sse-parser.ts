@@ -12,12 +12,12 @@ export interface SseFrame {
 export interface SseParser {
   /** The frames that this piece completes. Pieces may end anywhere, inside a character too. */
   push(chunk: Uint8Array): SseFrame[];
-  /** What the server asks clients to wait before they come back; null until it does. */
+  /** The delay that the server asks clients to wait before they reconnect; null until it asks. */
   retryMs(): number | null;
 }
 
 export function createSseParser(): SseParser {
-  // It drops the byte order mark, which may open a stream.
+  // The decoder drops a byte order mark at the beginning of the stream.
   const decoder = new TextDecoder();
   let rest = '';
   let skipLineFeed = false;
@@ -58,7 +58,7 @@ export function createSseParser(): SseParser {
   function push(chunk: Uint8Array): SseFrame[] {
     const frames: SseFrame[] = [];
     let text = decoder.decode(chunk, { stream: true });
-    // A line feed that belongs to the carriage return at the end of the piece before.
+    // This line feed belongs to the carriage return at the end of the previous piece.
     if (skipLineFeed && text.length > 0) {
       skipLineFeed = false;
       if (text[0] === '\n') text = text.slice(1);

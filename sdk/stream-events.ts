@@ -13,26 +13,26 @@ export interface StreamOptions<P extends EventPattern = EventPattern> {
   instanceId?: string | undefined;
   /** Names or patterns, e.g. `message.*`, `*.received`; default all. */
   types?: readonly P[] | undefined;
-  /** The `cursor` of the last event seen: goes on after it. Without one it begins with the present. */
+  /** The `cursor` of the last event seen: the stream continues after it. Without one, it begins with new events. */
   lastEventId?: string | undefined;
   /** Ends the iteration, without an error. */
   signal?: AbortSignal | undefined;
   /** A connection that is silent for so long counts as dead. Default 45 s, three heartbeats. */
   silenceMs?: number | undefined;
-  /** The connection stands, the first time and each time again. */
+  /** Called when the connection opens, the first time and after each break. */
   onOpen?: () => void;
-  /** It broke and is tried again after `delayMs`. */
+  /** Called when the connection broke; the client reconnects after `delayMs`. */
   onReconnect?: (info: { attempt: number; delayMs: number; error: PosthornError | null }) => void;
   /**
-   * Events between the last one and what follows are lost to this reader: the cursor was older than what
-   * the log keeps (`cursor_expired`), or the connection broke before it gave one (`no_cursor`).
+   * Called when this reader may have missed events: its cursor was older than the events in the log (`cursor_expired`),
+   * or the connection broke before it gave a cursor (`no_cursor`).
    */
   onReset?: (info: { reason: string; cursor: string | null }) => void;
 }
 
 const SILENCE_MS = 45_000;
 const OPEN_TIMEOUT_MS = 30_000;
-/** Tries of the very first connection; once one has stood, it is tried for ever. */
+/** Attempts at the very first connection. Once one has opened, the client reconnects for ever. */
 const FIRST_TRIES = 3;
 const RECENT_MAX = 10_000;
 
@@ -65,12 +65,12 @@ export async function* streamEvents<P extends EventPattern = '*'>(
       const parser = createSseParser();
       for await (const chunk of chunksOf(connection, options)) {
         for (const frame of parser.push(chunk)) {
-          // Called off while it had the event before this one.
+          // The consumer aborted while it handled the previous event.
           if (signal?.aborted) return;
           failures = 0;
           const event = eventOf(frame, connection.response, options);
           if (event && isNew(event.event_id)) {
-            // Before it is handed over: what was delivered is never asked for again.
+            // Set before the event is handed over, so that a reconnect never asks for it again.
             cursor = event.cursor;
             yield event as StreamedEvent<EventsMatching<P>>;
           }

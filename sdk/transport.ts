@@ -22,7 +22,7 @@ import { VERSION } from './version.ts';
 import { createLeash, orAborted, sleep } from './wait.ts';
 
 export interface TransportOptions {
-  /** e.g. `http://127.0.0.1:8080`; a path in it is kept in front. */
+  /** e.g. `http://127.0.0.1:8080`; a path in it comes before those of the routes. */
   baseUrl: string;
   /** Sent as X-API-Key. Not together with `token` or `session`. */
   apiKey?: string | undefined;
@@ -30,38 +30,41 @@ export interface TransportOptions {
   token?: string | (() => string | Promise<string>) | undefined;
   /** A login that renews itself: `createSession`. */
   session?: TokenSource | undefined;
-  /** In place of the global fetch: a proxy, instrumentation. */
+  /** Used in place of the global fetch, e.g. for a proxy or instrumentation. */
   fetch?: typeof globalThis.fetch | undefined;
   /**
-   * How long one attempt may take, and each piece of a body that is handed over unread. Default 30 s, above the 15 s that
-   * synchronous actions may take.
+   * How long one attempt may take, and each piece of a body that the caller reads itself. Default 30 s, above the 15 s
+   * that synchronous actions may take.
    */
   timeoutMs?: number | undefined;
-  /** Of all attempts. Default three times `timeoutMs`. */
+  /** Limit for all attempts together. Default three times `timeoutMs`. */
   deadlineMs?: number | undefined;
   /** Tries after the first one. Default 2. */
   retries?: number | undefined;
-  /** Is told of every attempt, without secrets and bodies. `console` is one. */
+  /** Logs every attempt, without secrets and bodies. `console` is a logger. */
   logger?: Logger | undefined;
-  /** Go with every request, e.g. for a gateway in front of the service. What the client sets itself comes before them. */
+  /**
+   * Headers for every request, e.g. for a gateway in front of the service. Those that the client sets itself override
+   * them.
+   */
   headers?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Stands in front of the User-Agent, e.g. `my-app/1.2`. Browsers send their own. */
+  /** Prefix of the User-Agent, e.g. `my-app/1.2`. Browsers send their own. */
   userAgent?: string | undefined;
 }
 
 export interface TransportRequest {
   method: string;
-  /** From the base on, parameters filled in. */
+  /** The path below the base URL, with its parameters filled in. */
   path: string;
-  /** The path for logs: without what the parameters hold. */
+  /** The path for logs, without the values of its parameters. */
   route: string;
   query?: Readonly<Record<string, QueryValue>> | undefined;
   body?: EncodedBody | undefined;
   headers?: Readonly<Record<string, string | undefined>> | undefined;
   answer: AnswerKind;
-  /** Sending it twice does what sending it once does. */
+  /** Whether sending it twice has the same effect as sending it once. */
   isRepeatable: boolean;
-  /** What makes repeating it harmless; errors carry it. */
+  /** The key that makes repeating the request harmless; errors carry it. */
   idempotencyKey?: string | undefined;
   /** Lets a browser send and keep the session's cookies. */
   withCookies?: boolean | undefined;
@@ -80,7 +83,7 @@ const ACCEPT = {
   response: '*/*',
   stream: 'text/event-stream',
 };
-/** Codes of 401 that a renewed JWT answers. */
+/** Codes of 401 after which a renewed JWT may succeed. */
 const RENEWED: readonly string[] = ['TOKEN_EXPIRED', 'TOKEN_INVALID'];
 
 // long: the settings of a client, and what its calls share of them.
@@ -90,7 +93,7 @@ export function createTransport(settings: TransportOptions): Transport {
     throw new TypeError('give either apiKey, token or session');
   }
   const always = Object.entries(settings.headers ?? {});
-  // The same key for every send would make all of them one.
+  // With one key for every send, all of them would count as one.
   if (always.some(([name]) => name.toLowerCase() === 'idempotency-key'))
     throw new TypeError('headers must not have an Idempotency-Key: each send has its own');
   const { fetch, logger, session } = settings;
@@ -145,14 +148,14 @@ export function createTransport(settings: TransportOptions): Transport {
           await renew(session, token);
           continue;
         }
-        // An attempt before this one deleted it, and its answer was lost.
+        // An earlier attempt deleted it, and its answer was lost.
         if (isUnknown && request.method === 'DELETE' && request.answer === 'none' && status === 404) {
           return deleted();
         }
         isUnknown ||= wasSent && isOutcomeUnknown(error);
         const mayRepeat = isTransient(error) && (request.isRepeatable || isRefusedForNow(error));
         const waitMs = mayRepeat && retry < retries ? retryDelayMs(retry, error) : Number.POSITIVE_INFINITY;
-        // Waiting past the deadline would only make the same failure later.
+        // Waiting past the deadline would only delay the same failure.
         if (performance.now() + waitMs >= endsAtMs) {
           log('warn', 'failed', { status, code, durationMs, traceId });
           throw complete(error);
@@ -164,7 +167,7 @@ export function createTransport(settings: TransportOptions): Transport {
         });
         continue;
       }
-      // Not among what may fail above: the request was done, whatever the caller's own function throws.
+      // Outside of the try, so that an error thrown by the caller's function does not repeat a request that succeeded.
       const { status, headers } = attempted.response;
       const durationMs = Math.round(performance.now() - startedMs);
       log('debug', 'response', { status, durationMs, traceId: headers.get('x-trace-id') });
@@ -176,7 +179,10 @@ export function createTransport(settings: TransportOptions): Transport {
       return Object.assign(error, { attempts, idempotencyKey: request.idempotencyKey ?? null });
     }
 
-    /** The reason of the caller's signal, or what the token's source threw; a send that went out keeps its key. */
+    /**
+     * The error for the reason of the caller's signal, or for a fault of the token source; that of a send that went out
+     * has its key.
+     */
     function unexpected(reason: unknown): unknown {
       if (request.idempotencyKey === undefined || attempts === 0) return reason;
       if (options.signal?.aborted) return complete(abortedError(reason));
@@ -200,7 +206,7 @@ export function createTransport(settings: TransportOptions): Transport {
     const headers = new Headers();
     const set = (name: string, value: string | undefined) => {
       if (value === undefined) return;
-      // Headers would name the value in its message, and the value may be a key.
+      // The error of Headers would quote the value, which may be a key.
       if (!/^[\x20-\x7e]*$/.test(value)) throw new TypeError(`${name} must be printable ASCII`);
       headers.set(name, value);
     };

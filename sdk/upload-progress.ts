@@ -1,7 +1,7 @@
-/** Uploads that tell how far they are, which fetch by itself does not. */
+/** Uploads that report their progress, which fetch does not. */
 
 export interface UploadProgress {
-  /** Of the request's body, which is a little more than the file. */
+  /** Bytes of the request's body, which is a little larger than the file. */
   sentBytes: number;
   totalBytes: number;
 }
@@ -9,8 +9,8 @@ export interface UploadProgress {
 type Init = RequestInit & { body: Blob };
 
 /**
- * As fetch. In a browser it goes through XMLHttpRequest, since bodies that are streams need HTTP/2 there;
- * elsewhere the body is counted as it is read.
+ * Works like fetch. In a browser it uses XMLHttpRequest, since a stream as a body needs HTTP/2 there; elsewhere it
+ * counts the body as fetch reads it.
  */
 export function fetchWithProgress(
   fetch: typeof globalThis.fetch | undefined,
@@ -40,7 +40,7 @@ export function fetchWithProgress(
   return fetch ? fetch(url, counted) : globalThis.fetch(url, counted);
 }
 
-/** What we use of XMLHttpRequest: its types are the browser's, which Node programs do not load. */
+/** The part of XMLHttpRequest that we use: programs for Node.js do not load the browser's types. */
 interface Xhr {
   upload: { onprogress: ((event: { loaded: number; total: number }) => void) | null };
   responseType: string;

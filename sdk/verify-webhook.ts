@@ -39,11 +39,11 @@ export interface VerifyOptions {
 }
 
 /**
- * Checks a delivery against Standard Webhooks and gives its event. `payload` must be the body as it came,
- * not parsed and written again. Several secrets may be given while one is being replaced. It stands on WebCrypto,
- * so it runs in Workers too.
+ * Checks a delivery against Standard Webhooks and gives its event. `payload` must be the body as it was received, not
+ * parsed and serialized again. Several secrets may be given while one is being replaced. It uses WebCrypto, so it runs
+ * in Workers too.
  *
- * Rejects with WebhookVerificationError, and with TypeError for a payload or secret that cannot be one.
+ * Rejects with WebhookVerificationError, and with TypeError for an invalid payload or secret.
  */
 export async function verifyWebhook(
   payload: string | Uint8Array | ArrayBuffer,
@@ -63,7 +63,7 @@ export async function verifyWebhook(
     return bytes ? [bytes] : [];
   });
   const signed = signedBytes(id, timestamp, body);
-  // Every pair is compared, in constant time each: how long it takes says nothing about what fits.
+  // Every pair is compared in constant time, so that the duration does not reveal which one fits.
   let fits = false;
   for (const key of keys) {
     for (const signature of given) {
@@ -74,10 +74,11 @@ export async function verifyWebhook(
   return parse(body);
 }
 
-/** Throws TypeError for what is no body. */
+/** Throws TypeError for anything that is no body. */
 export function bytesOf(payload: unknown): Uint8Array {
   if (typeof payload === 'string') return new TextEncoder().encode(payload);
-  // By what it says it is: bytes of another realm, as tests run in one, are no instance of this one's class.
+  // Checks the tag, because bytes of another realm, such as that of a test runner, are no instance of this realm's
+  // class.
   const kind = Object.prototype.toString.call(payload);
   if (kind === '[object Uint8Array]') return payload as Uint8Array;
   if (kind === '[object ArrayBuffer]') return new Uint8Array(payload as ArrayBuffer);
@@ -104,10 +105,10 @@ function checkTime(timestamp: string, { toleranceSeconds = 300, nowMs = Date.now
   throw new WebhookVerificationError('TIMESTAMP_OUT_OF_TOLERANCE', `the timestamp ${off}`);
 }
 
-/** Not every platform's types have a name for it. */
+/** The types of some platforms have no name for it. */
 type Key = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
-/** Throws TypeError for what is no secret, and for none at all. */
+/** Throws TypeError for an invalid secret, and for an empty list. */
 export async function keysOf(secret: string | readonly string[], usage: 'sign' | 'verify'): Promise<Key[]> {
   const secrets = [secret].flat().map(keyOf);
   if (secrets.length === 0) throw new TypeError('a secret is required');
@@ -130,7 +131,7 @@ function bytesOfBase64(text: string): Uint8Array<ArrayBuffer> | null {
   }
 }
 
-/** What Standard Webhooks signs. */
+/** The bytes that a signature of Standard Webhooks covers. */
 export function signedBytes(id: string, timestamp: string, tail: Uint8Array): Uint8Array<ArrayBuffer> {
   const head = new TextEncoder().encode(`${id}.${timestamp}.`);
   const whole = new Uint8Array(head.length + tail.length);
@@ -144,7 +145,7 @@ function parse(body: Uint8Array): WebhookEvent {
     const event = JSON.parse(new TextDecoder().decode(body)) as WebhookEvent;
     if (typeof event?.event_id === 'string' && typeof event.type === 'string') return event;
   } catch {
-    // The same as any other body that is no event.
+    // Invalid JSON is refused like any other body that is no event.
   }
   throw new WebhookVerificationError('INVALID_PAYLOAD', 'the payload is not an event');
 }

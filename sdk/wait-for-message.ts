@@ -7,7 +7,10 @@ import type { Transport } from './transport.ts';
 export interface WaitForOptions extends Pick<CallOptions, 'signal'> {
   /** How long the message may take. Default 60 s. */
   timeoutMs?: number | undefined;
-  /** Gets the message each time that it was read and has not come so far: how far it is, and what it waits for. */
+  /**
+   * Called with the message after each read that finds it short of `state`; it shows the progress and the reason for
+   * the wait.
+   */
   onWait?: ((message: Message) => void) | undefined;
 }
 
@@ -21,13 +24,13 @@ const ORDER: readonly MessageStatus[] = ['queued', 'sent', 'delivered', 'read', 
 const DEFAULT_TIMEOUT_MS = 60_000;
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 3_000;
-/** Between two reads while the stream stands: no event tells that a message is being typed. */
+/** Pause between two reads while the stream is open: no event reports that a message is being typed. */
 const LIVE_WAIT_MS = 5_000;
 
 /**
- * The message once it has come as far as `state`, or further. It follows the event stream, and reads the message again
- * and again where no stream can be had. Throws MessageFailedError when it fails, TimeoutError when it takes longer than
- * `timeoutMs`, and whatever reading it throws.
+ * Waits until the message has reached `state` or a later one, and returns it. It follows the event stream; without a
+ * stream, it reads the message repeatedly. Throws MessageFailedError when the message fails, TimeoutError after
+ * `timeoutMs`, and the errors of reading the message.
  */
 export async function waitForMessage(
   deps: { get: (input: WaitForInput, options: CallOptions) => Promise<Message>; transport: Transport },
@@ -59,7 +62,7 @@ export async function waitForMessage(
       if (leftMs() <= 0) throw late(message, state, timeoutMs);
     }
   } catch (error) {
-    // The last read was cut off by the time that the message had, not by a service that is silent.
+    // The last read ended because the message's time was over, not because the service was silent.
     if (last && error instanceof TimeoutError && leftMs() <= 0) throw late(last, state, timeoutMs);
     throw error;
   } finally {

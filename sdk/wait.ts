@@ -1,6 +1,6 @@
-/** Time, so that whatever waits can be called off. */
+/** Waits that can be aborted. */
 
-/** The longest time of a timer, 24 days: one that is given more fires at once. */
+/** The longest delay of a timer, 24 days; with a longer one it fires at once. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
 /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
@@ -12,7 +12,7 @@ export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void
   return orAborted(over, signal).finally(() => clearTimeout(timer));
 }
 
-/** What the promise gives; rejects with the signal's reason when it aborts first. */
+/** The result of the promise; rejects with the signal's reason when it aborts first. */
 export function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return promise;
   return new Promise((resolve, reject) => {
@@ -27,11 +27,11 @@ export interface Leash {
   signal: AbortSignal;
   /** True when the time ran out, which is not the caller's abort. */
   timedOut(): boolean;
-  /** Starts the time anew, or with null stops the clock and leaves the abort of the caller. */
+  /** Restarts the timer; null stops it, so that only the caller's signal can abort. */
   rearm(ms: number | null): void;
-  /** Lets go of timer and caller. */
+  /** Removes the timer and the listener on the caller's signal. */
   release(): void;
-  /** Ends what hangs on the signal. */
+  /** Fires the signal, which ends everything that listens to it. */
   cut(): void;
 }
 

@@ -1,4 +1,4 @@
-/** What editors show on the methods that most programs begin with. A test compiles each. */
+/** Examples that editors show on the methods that most programs begin with. A test compiles each. */
 export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'instances.create': [
     "const { id: instanceId } = await client.instances.create({ body: { name: 'sales' } });",

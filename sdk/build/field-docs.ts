@@ -3,7 +3,7 @@ import type { z } from 'zod/v4';
 /** Comments by dotted path, as the printer asks for them. */
 export type Docs = Map<string, string>;
 
-/** Adds what the contract says of each field below `path`. */
+/** Adds the contract's description of each field below `path`. */
 export function addFieldDocs(docs: Docs, schema: unknown, path: string): void {
   const inner = unwrap(schema);
   const shape = inner?._zod.def.shape;
@@ -23,7 +23,7 @@ export function comment(lines: readonly string[]): string {
   return `/**\n${safe.map((line) => ` * ${line}`.trimEnd()).join('\n')}\n */`;
 }
 
-/** The text without its comments, which is what tells two records apart. */
+/** The text without its comments: two records of one shape have the same one. */
 export function withoutDocs(text: string): string {
   return text.replace(/\/\*\*[\s\S]*?\*\/\n/g, '');
 }
@@ -45,7 +45,7 @@ function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && '_zod' in value;
 }
 
-/** The outermost description counts: `.optional().meta(...)` stands around what it describes. */
+/** The outermost description counts: `.optional().meta(...)` wraps the schema that it describes. */
 function describe(schema: unknown): string | undefined {
   for (let at = schema; isNode(at); at = inside(at)) {
     const description = at.meta?.()?.description;
@@ -54,7 +54,7 @@ function describe(schema: unknown): string | undefined {
   return undefined;
 }
 
-/** What is below optional, nullable, default, pipe and array. */
+/** The schema inside optional, nullable, default, pipe and array wrappers. */
 function unwrap(schema: unknown): Node | null {
   let at: unknown = schema;
   while (isNode(at)) {

@@ -1,4 +1,4 @@
-/** Writes a resolved type out as source text, with nothing left to look up but what it is told to name. */
+/** Writes a resolved type out as source text, in which only the types of `nameOf` and `kept` stay references. */
 import ts from 'typescript';
 
 export interface Printer {
@@ -38,7 +38,7 @@ export function createPrinter({ checker, nameOf, kept, docOf }: PrinterOptions):
     throw new Error(`cannot write the type ${checker.typeToString(type)} at ${path || 'the root'}`);
   }
 
-  /** `true | false` is boolean, and a named union keeps its name beside null or a form. */
+  /** Writes `true | false` as boolean, and keeps the name of a union that has null or a FormData beside it. */
   function writeUnion(types: readonly ts.Type[], path: string, dropped = 0): string {
     const loose = types
       .filter((type) => isLoose(type) && !(type.flags & dropped))
@@ -82,7 +82,7 @@ export function createPrinter({ checker, nameOf, kept, docOf }: PrinterOptions):
     const isOptional = (property.flags & ts.SymbolFlags.Optional) !== 0;
     const full = checker.getTypeOfSymbol(property);
     const type = isOptional ? withoutUndefined(full, at) : print(full, at, false);
-    // `file?: undefined` says that there is none.
+    // `file?: undefined` forbids the field, so it needs no description.
     const doc = type === 'undefined' ? undefined : docOf?.(at);
     const name = /^[A-Za-z_$][\w$]*$/.test(property.name) ? property.name : JSON.stringify(property.name);
     return `${doc ? `${doc}\n` : ''}${name}${isOptional ? '?' : ''}: ${type};`;
@@ -131,12 +131,12 @@ const PLAIN =
   ts.TypeFlags.Void |
   ts.TypeFlags.Never;
 
-/** What stands beside a type in a union, and is no part of it. */
+/** True for null, undefined and FormData, which a union may have beside a named type. */
 function isLoose(type: ts.Type): boolean {
   return (type.flags & EMPTY) !== 0 || (type.symbol?.name === 'FormData' && isGlobal(type));
 }
 
-/** Declared by the language, the platform or Node: known to whoever reads it. */
+/** True for a type that the language, the platform or Node.js declares, so that every program knows it. */
 function isGlobal(type: ts.Type): boolean {
   const files = (type.symbol?.declarations ?? []).map((at) => at.getSourceFile().fileName);
   return (

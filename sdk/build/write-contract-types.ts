@@ -32,8 +32,8 @@ export async function writeContractTypes(): Promise<string> {
     '/** Written by the build from the contract. */',
     "import type { Call, CallOptions } from './call-options.ts';\nimport type { FileSource } from './file.ts';",
   ];
-  // Records before what is made of them, so that their names are known there. The shortest first: a record
-  // inside another one is shorter than it.
+  // Prints records before the types that use them, so that those can use their names. The shortest comes first: a
+  // record inside another one is shorter.
   const plain = createPrinter({ checker, nameOf: () => undefined, kept });
   const types = exported
     .map((symbol) => ({ name: symbol.name, type: declaredType(checker, symbol) }))
@@ -45,14 +45,14 @@ export async function writeContractTypes(): Promise<string> {
     const text = printer.print(type);
     const isRecord = text.startsWith('{') && !type.isUnion();
     lines.push(isRecord ? `export interface ${name} ${text}` : `export type ${name} = ${text};`);
-    // Two records of one shape: a reference would say the wrong one as often as the right one.
+    // Two records of one shape get no name: a reference could name the wrong one.
     const shape = withoutDocs(text);
     names.set(shape, names.has(shape) ? '' : name);
   }
   return `${lines.join('\n\n')}\n`;
 }
 
-/** Throws with what differs when the written-out types do not mean what the contract means. */
+/** Throws, with the differences, if the written-out types do not equal those of the contract. */
 export function checkContractTypes(writtenFile: string): void {
   const probe = path.join(path.dirname(writtenFile), 'same.ts');
   const names = exportedNames(writtenFile);
@@ -93,7 +93,7 @@ function targetOf(checker: ts.TypeChecker, symbol: ts.Symbol): ts.Symbol {
   return symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
 }
 
-/** What editors show on a method, and on each field of what it takes and gives. */
+/** The comments that editors show on a method and on each field of its input and its answer. */
 function routeDocs(contract: AppRouter): Docs {
   const docs: Docs = new Map();
   for (const { name, route } of listRoutes(contract)) {
@@ -139,7 +139,7 @@ function eventDocs(): Docs {
   return docs;
 }
 
-/** Of a record that is declared as `z.infer<typeof schema>`, or of a body: what its schema says. */
+/** The descriptions in the schema of a body, or of a record that is declared as `z.infer<typeof schema>`. */
 async function recordDocs(checker: ts.TypeChecker, symbol: ts.Symbol): Promise<Docs> {
   const docs: Docs = new Map();
   const declaration = targetOf(checker, symbol).declarations?.find(ts.isTypeAliasDeclaration);
@@ -156,7 +156,7 @@ async function recordDocs(checker: ts.TypeChecker, symbol: ts.Symbol): Promise<D
   return docs;
 }
 
-/** `imageBody.json`: the export of its module, and its member. */
+/** For `imageBody.json`: the export of a module, and the member of that. */
 function schemaPath(checker: ts.TypeChecker, name: ts.EntityName): ts.Symbol[] {
   const before = ts.isQualifiedName(name) ? schemaPath(checker, name.left) : [];
   const symbol = checker.getSymbolAtLocation(ts.isQualifiedName(name) ? name.right : name);

@@ -1,21 +1,21 @@
-/** The modules of the SDK that know the contract, as what they amount to. The console's build uses them too. */
+/** Writes the modules that replace those of the SDK that import the contract. The console's build uses them too. */
 import manifest from '../package.json' with { type: 'json' };
 import type { RouteSpec, RouteTable } from '../route-spec.ts';
 import { billingRoutes, messagingRoutes } from '../routes.ts';
 
-/** What the path of most routes begins with; `~` in the table. */
+/** The beginning of most paths, which the table writes as `~`. */
 const INSTANCE = '/v1/instances/:instanceId/';
 
 const SIGNS = { GET: '!', POST: '+', PATCH: '*', DELETE: '-', PUT: '=' } as const;
 
-/** In place of `version.ts`. */
+/** The text that replaces `version.ts`. */
 export function writeVersion(): string {
   return `export const VERSION: string = '${manifest.version}';\n`;
 }
 
 /**
- * In place of `routes.ts`: one line a route, with signs for what is not usual. As objects the tables would be most of
- * the package.
+ * The text that replaces `routes.ts`: one line a route, with a sign for each unusual property. Written as objects, the
+ * tables would be most of the package.
  */
 export function writeRoutes(): string {
   return [
@@ -52,7 +52,7 @@ function linesOf(table: RouteTable): string[] {
   );
 }
 
-/** Its method and its marks; nothing for a GET without one, as most are. */
+/** The method and the marks of a route; empty for a GET without marks, as most are. */
 function signOf(route: RouteSpec): string {
   const marks = marksOf(route);
   return route.method === 'GET' && marks === '' ? '' : SIGNS[route.method] + marks;
