@@ -1,14 +1,14 @@
 import { UsageError } from './fault.ts';
 
 /**
- * `name=Ana online=false times=3 ids:='["a"]'` as an object. Behind `=` stands text, except true, false,
- * null and short numbers; longer numbers are phone numbers and stay text. Behind `:=` stands JSON.
+ * `name=Ana online=false times=3 ids:='["a"]'` as an object. The value after `=` is text, except true, false, null and
+ * short numbers; longer numbers are phone numbers and stay text. The value after `:=` is JSON.
  */
 export function parseAssignments(items: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(items.map(parseAssignment));
 }
 
-/** What the help says of it. */
+/** The sentence about assignments in help texts. */
 export const ASSIGNMENTS_HELP = 'Fields are written name=value, or name:=JSON for lists and objects.';
 
 function parseAssignment(item: string): [string, unknown] {

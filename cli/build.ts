@@ -1,7 +1,8 @@
 /**
- * `node build.ts [--metafile <file>]`: builds dist, which is the package as it is published: msgctl as one bundle over the
- * built SDK, without dependencies, in pieces that are loaded when a command needs them. It works on a copy of the sources
- * in which the modules that read the contract are replaced by what they amount to. The metafile says what is in each piece.
+ * `node build.ts [--metafile <file>]`: builds dist, which is the package as it is published: msgctl as one bundle over
+ * the built SDK, without dependencies, in pieces that are loaded when a command needs them. It works on a copy of the
+ * sources in which finished tables replace the modules that read the contract. The metafile lists the contents of each
+ * piece.
  */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -28,7 +29,7 @@ for (const file of sources) cpSync(path.join(here, file), path.join(stage, file)
 const entry = path.join(stage, 'entry.ts');
 writeFileSync(entry, `#!/usr/bin/env node\n${readFileSync(entry, 'utf8')}`);
 writeFileSync(path.join(stage, 'version.ts'), `export const VERSION: string = '${manifest.version}';\n`);
-// As text: parsing JSON is faster than running it as a program.
+// Written as JSON text, which is faster to parse than a program is to run.
 for (const [file, name, table] of [
   ['endpoints/table.ts', 'ENDPOINTS', ENDPOINTS],
   ['mcp/tool-table.ts', 'TOOLS', TOOLS],
@@ -39,7 +40,7 @@ for (const [file, name, table] of [
     `export const ${name} = JSON.parse(${JSON.stringify(JSON.stringify(table))});\n`,
   );
 
-// What is imported by packages and never used by msgctl: see the aliases.
+// Replaces modules that packages import and msgctl never uses: see the aliases.
 const absent = path.join(stage, 'absent.js');
 writeFileSync(
   absent,
@@ -52,7 +53,7 @@ const REQUIRE =
 
 type Plugin = NonNullable<Options['esbuildPlugins']>[number];
 
-/** The layout engine of Ink as a file of its own: within the program it is text, which packs a third worse. */
+/** Writes the layout engine of Ink to a file of its own: as text within the program it compresses a third worse. */
 const wasmAside: Plugin = {
   name: 'wasm-aside',
   setup(builder) {
@@ -98,22 +99,22 @@ await build({
   esbuildOptions(options) {
     options.alias = {
       '@posthorn/sdk/index.ts': path.join(sdk, 'dist/index.js'),
-      // Ink's window for React's developers, which it opens when asked to by a variable.
+      // Ink loads it for debugging, when an environment variable asks for it.
       'react-devtools-core': absent,
-      // For what an MCP server asks of its client, which ours never does.
+      // An MCP server validates its client's answers with it; ours asks the client nothing.
       ajv: absent,
       'ajv-formats': absent,
-      // For tools that are described by schemas of zod 3; ours are JSON Schema already.
+      // For tools described by schemas of zod 3; ours are JSON Schema already.
       'zod/v3': absent,
       'zod-to-json-schema': absent,
     };
-    // React as it is for users, which is also a fifth of its size.
+    // React's production build, which is a fifth of the size.
     options.define = {
       ...options.define,
       'process.env.NODE_ENV': '"production"',
       'process.env.DEV': '"false"',
     };
-    // Some of what Ink stands on is CommonJS, and asks for modules of Node.
+    // Some dependencies of Ink are CommonJS and require modules of Node.js.
     options.banner = { js: REQUIRE };
   },
 });

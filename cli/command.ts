@@ -2,14 +2,14 @@ import type { Context } from './context.ts';
 import { UsageError } from './fault.ts';
 import { didYouMean } from './similar.ts';
 
-/** One flag or argument: how it is written, and what comes of it. */
+/** One flag or argument: its form on the command line and its parsed value. */
 export interface Param<T> {
   help: string;
-  /** What stands in the help for the value, e.g. `phone`; null for a switch. */
+  /** Placeholder of the value in the help, e.g. `phone`; null for a switch. */
   value: string | null;
   isRequired: boolean;
   isList: boolean;
-  /** What may be given, where that is a list: completions offer it. */
+  /** The allowed values if they are a list; completions offer them. */
   values?: readonly string[];
   parse(text: string): T;
 }
@@ -17,7 +17,7 @@ export interface Param<T> {
 type Params = Readonly<Record<string, Param<unknown>>>;
 type Values<P extends Params> = { [K in keyof P]: P[K] extends Param<infer T> ? T : never };
 
-/** A command: its words, flags and help, and the function that does it, which knows no command line. */
+/** A command: its words, flags and help, and the function that runs it, which knows nothing of the command line. */
 export interface Command<A extends Params = Params, F extends Params = Params> {
   /** e.g. `webhooks create`. */
   name: string;
@@ -30,9 +30,9 @@ export interface Command<A extends Params = Params, F extends Params = Params> {
   flags?: F;
   /** The endpoints that it calls, by their names in the contract. */
   endpoints?: readonly string[];
-  /** What it destroys, as a sentence. It then asks first, or wants `--yes`. */
+  /** A sentence that says what the command destroys. The command then asks first, or requires `--yes`. */
   destroys?: string;
-  /** Runs when its group is called without one of its words. */
+  /** Runs when the group is called without a subcommand. */
   isDefault?: boolean;
   /** It calls its one endpoint, shows the answer, and does nothing else. */
   isCall?: boolean;
@@ -66,7 +66,7 @@ export function integer(
   };
 }
 
-/** One of the given words. A wrong one is refused by `name`, where that is not how the value is written. */
+/** One of the given words. The error for a wrong one names `name`, if that differs from the value's placeholder. */
 export function oneOf<const V extends string>(
   value: string,
   values: readonly V[],

@@ -1,4 +1,4 @@
-/** Every command, under the heading of `msgctl --help` that it stands under. */
+/** Every command, by its heading in `msgctl --help`. */
 import type { Command } from './command.ts';
 import { account } from './sections/account.ts';
 import { chats } from './sections/chats.ts';
@@ -25,7 +25,7 @@ export const headings: readonly string[] = Object.keys(SECTIONS);
 
 export const commands: readonly Command[] = Object.values(SECTIONS).flat();
 
-/** The heading of a command by its first word. `help`, which is none of ours, helps to get going. */
+/** The heading of a command by its first word. The library's own `help` goes under "get going". */
 export function sectionOf(word: string): string {
   const found = Object.entries(SECTIONS).find(([, all]) =>
     all.some(({ name }) => name.split(' ')[0] === word),
@@ -33,7 +33,7 @@ export function sectionOf(word: string): string {
   return found?.[0] ?? 'Get going:';
 }
 
-/** What a group of commands is about. */
+/** The description of each group of commands. */
 export const groups: Readonly<Record<string, string>> = {
   instances: 'accounts on the messaging network',
   'instances settings': 'settings of an instance',

@@ -17,7 +17,7 @@ import { type Terminal, terminalOf } from './terminal.ts';
 import { VERSION } from './version.ts';
 import { idOfName, onlyInstance } from './which-instance.ts';
 
-/** What stands before or after any command. */
+/** The flags that every command takes. */
 export interface GlobalOptions {
   url?: string;
   key?: string;
@@ -32,37 +32,40 @@ export interface GlobalOptions {
   csv?: boolean;
 }
 
-/** What a command works with. */
+/** The dependencies of a command. */
 export interface Context {
   out: Output;
   env: NodeJS.ProcessEnv;
   stdin: NodeJS.ReadStream;
-  /** Where views are drawn; null where there is no person in front. */
+  /** The terminal on which views are drawn; null when no person sits at one. */
   terminal: Terminal | null;
   /** Fires on Ctrl-C. */
   signal: AbortSignal;
-  /** Of the messaging service. */
+  /** Address of the messaging service. */
   url: string;
   profile: Profile;
-  /** With the API key, else the login; over another fetch when one is given. */
+  /** A client with the API key, else with the login; `fetch` replaces the global one. */
   client(options?: Pick<ClientOptions, 'fetch'>): Client;
-  /** Without credentials. */
+  /** A client without credentials. */
   anonymous(): Client;
-  /** With the login, for what takes no API key. */
+  /** A client with the login, for endpoints that take no API key. */
   session(): Client;
-  /** Of the billing service, with the same credentials. */
+  /** A client of the billing service, with the same credentials. */
   billing(): BillingClient;
   anonymousBilling(): BillingClient;
   sandbox(): SandboxApi;
   /** Every command with its flags, for completions. */
   commandTree(): CompletionNode;
-  /** Of the sandbox network's control API. */
+  /** Address of the sandbox network's control API. */
   sandboxUrl: string;
   /** Asks before something is destroyed, unless `--yes` was given. */
   confirm(what: string): Promise<void>;
-  /** Of `--instance` or POSTHORN_INSTANCE; undefined without, where all of the company's are meant and not the remembered one. */
+  /**
+   * The id of the instance that `--instance` or POSTHORN_INSTANCE names. Undefined without either: the command then
+   * covers all instances of the company, not the remembered one.
+   */
   namedInstanceId(): Promise<string | undefined>;
-  /** The id of the instance that is meant: the one named, else the remembered, else the only one. */
+  /** The id of the named instance, else of the remembered one, else of the only one. */
   instanceId(named?: string): Promise<string>;
 }
 
@@ -88,7 +91,7 @@ export function createContext(deps: {
   const remembered = profile.defaultUrl() || DEFAULT_URL;
   const usual = running && isLocal(remembered) ? running.url : remembered;
   const url = withoutTrailingSlashes(options.url || env.POSTHORN_URL || usual);
-  // The other addresses of the same service.
+  // The other addresses of this service, if it is the one that runs here.
   const beside = running?.url === url ? running : undefined;
   const namedInstance = options.instance || env.POSTHORN_INSTANCE || undefined;
   const billingUrl =
@@ -101,7 +104,7 @@ export function createContext(deps: {
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
     throw new UsageError(`${url} is not an http or https URL`);
 
-  /** The key, else the login, else a word on where to get one. */
+  /** The key, else the login. Without either, the error says how to get one. */
   function credentials(): { apiKey: string } | { token: () => Promise<string> } {
     const account = profile.account(url);
     const apiKey = options.key || env.POSTHORN_API_KEY || account.api_key;
@@ -111,7 +114,7 @@ export function createContext(deps: {
   }
   const token = () => currentToken({ profile, url });
 
-  /** What listens on this machine is not the billing of another one: it must not get that one's key. */
+  /** A billing service on this machine must not get the key of a service on another one. */
   function billingAt(): string {
     if (billingUrl) return billingUrl;
     throw new UsageError(`where is the billing of ${url}? --billing-url or POSTHORN_BILLING_URL`);

@@ -1,4 +1,7 @@
-/** As much of CSV as spreadsheets write: commas, quotes around what has a comma, quote or line break, and quotes doubled. */
+/**
+ * The part of CSV that spreadsheets write: commas, quotes around what has a comma, quote or line break, and quotes
+ * doubled.
+ */
 import { UsageError } from './fault.ts';
 import { visible } from './format.ts';
 
@@ -8,13 +11,14 @@ export interface CsvRow {
   cells: string[];
 }
 
-/** Empty lines are no rows. UsageError for quotes that nothing closes. */
+/** Empty lines are no rows. Throws UsageError for an unclosed quote. */
 export function parseCsv(text: string): CsvRow[] {
   const rows: CsvRow[] = [];
   let line = 1;
   let current: CsvRow = { line, cells: [] };
-  // A cell with or without quotes, and what ends it. Spreadsheets put a byte order mark first.
-  // A choice for each character (`[^"]|""`) would be remembered for each: megabytes of a quoted cell overflow the stack.
+  // A cell with or without quotes, and the separator or line end after it. Spreadsheets put a byte order mark first.
+  // The simpler `([^"]|"")*` would keep a backtracking state for each character: a quoted cell of megabytes overflows
+  // the stack.
   const cell = /(?:"([^"]*(?:""[^"]*)*)"|([^",\r\n]*))(,|\r?\n|\r|$)/gy;
   for (cell.lastIndex = text.startsWith('\ufeff') ? 1 : 0; ; ) {
     const found = cell.exec(text);
@@ -32,7 +36,10 @@ export function parseCsv(text: string): CsvRow[] {
   }
 }
 
-/** One line with its end. What would be a formula to a spreadsheet, or move a terminal's cursor, is made plain text. */
+/**
+ * One line with its end. Text that a spreadsheet would run as a formula, or that would move a terminal's cursor, is
+ * made plain.
+ */
 export function csvLine(cells: readonly unknown[]): string {
   return `${cells.map(csvCell).join(',')}\n`;
 }
@@ -57,7 +64,7 @@ export function csvOf(answer: unknown): string {
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** The list of an answer stands beside nothing but its page: `data`, `logs`, `labels`, ... */
+/** The rows of an answer: its only list, which may be named `data`, `logs`, `labels`, ... */
 export function rowsOf(answer: unknown): Row[] {
   const rowOf = (item: unknown): Row =>
     typeof item === 'object' && item !== null && !Array.isArray(item) ? (item as Row) : { value: item };

@@ -1,4 +1,4 @@
-/** Where the packed msgctl begins. The version needs nothing else to be loaded. */
+/** The entry point of the packed msgctl. It prints the version without loading anything else. */
 import { VERSION } from './version.ts';
 
 const argv = process.argv.slice(2);

@@ -1,9 +1,9 @@
 import { PosthornError } from '@posthorn/sdk/index.ts';
 
-/** The command was not written or cannot be meant as it is: exit code 2. */
+/** The command line is wrong or makes no sense: exit code 2. */
 export class UsageError extends Error {}
 
-/** It was understood and did not come about, with no fault of the API: exit code 1, unless it says another. */
+/** The command was understood but failed, without an error of the API: exit code 1 unless it names another. */
 export class CommandError extends Error {
   readonly exitCode: number;
   /** For programs, beside the message. */
@@ -22,15 +22,15 @@ interface CommandErrorDetails {
 
 export const EXIT = {
   ok: 0,
-  /** The service refused, or it did not come about. */
+  /** The service refused, or the command failed. */
   failed: 1,
   /** The command was not understood. */
   usage: 2,
   /** No answer. */
   unreachable: 3,
-  /** The credentials are invalid, or do not suffice. */
+  /** The credentials are invalid or do not allow this. */
   denied: 4,
-  /** What was named is not there. */
+  /** A named resource does not exist. */
   missing: 5,
   /** Refused for the moment: too many requests, or the service is not ready. */
   later: 6,
@@ -54,7 +54,7 @@ export interface Fault {
   json: Record<string, unknown>;
 }
 
-/** The exit code of whatever a command ended with, and what stderr says of it. */
+/** The exit code for any error that ended a command, and its text for stderr. */
 export function describeFault(error: unknown): Fault {
   if (error instanceof PosthornError) return ofService(error);
   const message = error instanceof Error ? error.message : String(error);
@@ -66,7 +66,7 @@ export function describeFault(error: unknown): Fault {
   return { exitCode: EXIT.failed, line: message, json: { code: 'FAILED', message } };
 }
 
-/** Of a command line that was not understood. */
+/** The fault of a command line that was not understood. */
 export function usageFault(message: string): Fault {
   return { exitCode: EXIT.usage, line: message, json: { code: 'USAGE', message } };
 }
@@ -75,7 +75,7 @@ function ofService(error: PosthornError): Fault {
   const { code, message, status, traceId, retryAfterMs, idempotencyKey, attempts, fields } = error;
   const isUnreachable = code === 'NETWORK' || code === 'TIMEOUT';
   const trace = traceId ? ` (trace ${traceId})` : '';
-  // The service knows what a header passes; here a flag sets that header.
+  // The service's message names a header; in msgctl a flag sets it.
   const force = message.includes('X-Force-Send') ? ' (with msgctl: --force)' : '';
   const wait = retryAfterMs === null ? '' : `, try again in ${Math.ceil(retryAfterMs / 1000)} s`;
   return {

@@ -1,6 +1,9 @@
-/** Plain text for people: no escape codes, neither ours nor those that came in with a message. */
+/** Plain text for people, without escape codes of ours or of a received message. */
 
-/** What would move the cursor, ring, colour or hide becomes visible; line ends too, so a record stays on its lines. */
+/**
+ * Makes characters visible that would move the cursor, ring, colour or hide text; line ends too, so that a record stays
+ * on its lines.
+ */
 export function printable(value: unknown): string {
   if (value === null || value === undefined || value === '') return '-';
   if (Array.isArray(value) && value.length === 0) return '-';
@@ -15,7 +18,7 @@ export function printable(value: unknown): string {
 
 const NAMED: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** East Asian letters and pictures take two places on a terminal, marks none. */
+/** East Asian letters and emoji take two columns on a terminal, combining marks none. */
 const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
 const SEGMENTS = new Intl.Segmenter();
@@ -27,34 +30,34 @@ export function fitLine(line: string, columns: number): string {
   for (const { segment, index } of SEGMENTS.segment(line)) {
     width += WIDE.test(segment) ? 2 : 1;
     if (width > columns) return `${line.slice(0, end)}…`;
-    // Behind it there is room for the mark.
+    // There is room for the mark after it.
     if (width < columns) end = index + segment.length;
   }
   return line;
 }
 
-/** JSON in which nothing moves the cursor, or is hidden; what parses it finds every character as it was. */
+/** JSON in which no character moves the cursor or hides text; a parser still gets every original character. */
 export function jsonText(value: unknown, indent = 0): string {
   return visible(JSON.stringify(value, null, indent));
 }
 
 /**
- * Controls, and all that shows nothing or turns the direction of what follows: marks and overrides of direction, joiners,
- * blanks without width, tags, fillers, and variation selectors, with which whole texts are hidden in one sign. Those that
- * a picture is made of stay: its style, and the joiner between two of them.
+ * Control characters, and characters that are invisible or change the direction of text: direction marks and overrides,
+ * joiners, zero-width blanks, tags, fillers, and variation selectors, which can hide whole texts in one sign. Those
+ * that are part of an emoji stay: its style, and the joiner between two emoji.
  */
 const HIDDEN =
   /(?!(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}])[\ufe0e\ufe0f]|(?<=[0-9#*])\ufe0f(?=\u20e3)|(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}]|\ufe0f)\u200d(?=\p{Extended_Pictographic}))[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 /**
- * A text of others, for a person at a terminal or for a model: what would hide in it is escaped, as JSON does. Ends of
- * lines and tabs stay.
+ * Escapes hidden characters in a text by others, as JSON does, for a person at a terminal or for a model. Line ends and
+ * tabs stay.
  */
 export function visible(text: string): string {
   return text.replace(HIDDEN, (char) => (char === '\n' || char === '\t' ? char : escaped(char)));
 }
 
-/** The same of every text in some data, and of the names in it. */
+/** Does the same for every text in some data, and for its field names. */
 export function visibleData<T>(data: T): T {
   if (typeof data === 'string') return visible(data) as T;
   if (Array.isArray(data)) return data.map(visibleData) as T;
@@ -64,7 +67,7 @@ export function visibleData<T>(data: T): T {
   ) as T;
 }
 
-/** By its units, of which an astral character has two. */
+/** Escapes each UTF-16 unit; an astral character has two. */
 function escaped(char: string): string {
   return Array.from({ length: char.length }, (_, at) => char.charCodeAt(at))
     .map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`)
@@ -105,7 +108,7 @@ export function table<T extends object>(
     .join('\n');
 }
 
-/** A page of a list, with a word on what it leaves out. */
+/** A page of a list, with a note on the rows that it leaves out. */
 export function pageOf<T extends object>(
   page: { data: readonly T[]; total: number; page: number; limit: number },
   columns: readonly (keyof T & string)[],

@@ -1,11 +1,11 @@
 type Method = (input: object, options?: object) => unknown;
 
-/** What takes a signal in another place than other methods; those who call it give one. */
+/** Methods that take their signal in another argument; their callers pass one. */
 const TAKES_ITS_OWN: readonly string[] = ['stream', 'waitFor'];
 
 /**
- * The same methods, which Ctrl-C calls off. What has to be done after it, such as removing what was made, is called
- * with `{ signal: undefined }`.
+ * The same methods, which Ctrl-C aborts. Calls that must still run after it, such as a clean-up, pass `{ signal:
+ * undefined }`.
  */
 export function interruptible<T extends object>(methods: T, signal: AbortSignal): T {
   const wrapped = Object.entries(methods).map(([name, value]) => {

@@ -9,7 +9,7 @@ import { createProgram } from './program.ts';
 import { renewalsSettled } from './session.ts';
 import { VERSION } from './version.ts';
 
-/** How long a renewal of the login may go on when the command is over. */
+/** How long a renewal of the login may still take when the command is done. */
 const RENEWAL_MS = 5_000;
 
 /** Runs one command and ends the process with one of the exit codes of fault.ts. */
@@ -18,21 +18,21 @@ export async function main(argv: readonly string[]): Promise<never> {
   let askedAtMs = 0;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
-      // The second time it need not be polite. The launcher passes on what the terminal sends to both of
-      // us: twice at once is once.
+      // A second Ctrl-C ends the process at once. The launcher passes on a signal that the terminal sends to both
+      // processes, so two signals within 300 ms count as one.
       if (controller.signal.aborted && performance.now() - askedAtMs > 300) process.exit(EXIT.interrupted);
       askedAtMs = performance.now();
       controller.abort();
     });
   }
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // `msgctl ... | head` closes the pipe: there is nobody left to tell anything.
+    // `msgctl ... | head` closes the pipe, so nobody reads the rest.
     if (error.code === 'EPIPE') process.exit(EXIT.ok);
     process.exit(
       fail(new CommandError(`cannot write the output: ${error.message}`), argv.includes('--json')),
     );
   });
-  // What cannot be told changes nothing of what was done.
+  // A stderr that cannot be written does not change the outcome.
   process.stderr.on('error', () => undefined);
   const { stdout, stderr, stdin, env } = process;
   let out = createOutput({ stdout, stderr });
@@ -43,7 +43,7 @@ export async function main(argv: readonly string[]): Promise<never> {
       return createContext({ options, env, stdin, stdout, out, signal: controller.signal, commandTree });
     },
   });
-  // Also of what is wrong with the command line itself.
+  // Read from argv, because errors of the command line itself are JSON too.
   const isJson = argv.includes('--json');
   let exitCode: number = EXIT.ok;
   try {
@@ -59,7 +59,7 @@ export async function main(argv: readonly string[]): Promise<never> {
   process.exit(exitCode);
 }
 
-/** Before anything is done: a filter that is none must not be found out after a send. */
+/** Compiled before the command runs: an invalid filter must not show only after a send. */
 async function formatOf({ json = false, csv = false, jq }: GlobalOptions): Promise<OutputFormat> {
   if (csv && (json || jq !== undefined)) throw new UsageError('--csv goes with neither --json nor --jq');
   if (jq === undefined) return { isJson: json, isCsv: csv };
@@ -70,7 +70,7 @@ async function formatOf({ json = false, csv = false, jq }: GlobalOptions): Promi
 /** Help and version have printed already; the rest is a command that was not understood. */
 function ofCommander(error: CommanderError, isJson: boolean): number {
   if (error.exitCode === 0) return EXIT.ok;
-  // Help that nobody asked for: a group without its command. It stands on stderr.
+  // For a group without a command, the library has already printed its help on stderr.
   if (error.code !== 'commander.help') writeFault(usageFault(error.message.replace(/^error: /, '')), isJson);
   return EXIT.usage;
 }
@@ -81,7 +81,7 @@ function fail(error: unknown, isJson: boolean): number {
   return fault.exitCode;
 }
 
-/** A send that may have gone out, and what could not be cleared away, are told; that it was called off is known. */
+/** Reports a send that may have gone out and a clean-up that failed; the interruption itself needs no message. */
 function interrupted(error: unknown, isJson: boolean): number {
   const isTold = error instanceof CommandError && Object.keys(error.fields).length > 0;
   if (isTold || error instanceof PosthornError)
@@ -97,7 +97,7 @@ function oneLine(text: string): string {
     .join(' ');
 }
 
-/** One line, for a person or with `--json` for a program. */
+/** Writes one line, for a person or with `--json` for a program. */
 function writeFault({ exitCode, line, json }: Fault, isJson: boolean): void {
   const text = isJson
     ? jsonText({ error: { ...json, message: oneLine(String(json.message)), exit_code: exitCode } })

@@ -2,29 +2,29 @@ import type { Writable } from 'node:stream';
 import { csvLine, csvOf, rowsOf } from './csv.ts';
 import { jsonText, visible } from './format.ts';
 
-/** Where a command says what it has to say. */
+/** The output of a command. */
 export interface Output {
-  /** For a program: `--json`, `--jq` and `--csv`. */
+  /** True if a program reads the output: `--json`, `--jq` and `--csv`. */
   isJson: boolean;
-  /** How wide a line may be on the terminal; null where there is none. */
+  /** The width of the terminal; null without one. */
   columns: number | null;
-  /** The result: JSON with `--json`, else the text. Once for a command. */
+  /** Prints the result: JSON with `--json`, else the text. Once for each command. */
   show(data: unknown, human: string): void;
-  /** One of many results, as they come: a line of JSON, or the text. */
+  /** Prints one of many results as it arrives: a line of JSON, or the text. */
   item(data: unknown, human: string): void;
-  /** Bytes as they are. */
+  /** Writes bytes unchanged. */
   raw(bytes: Uint8Array): void;
-  /** For the person in front of it, on stderr; not with `--json`. */
+  /** Prints a note for a person, on stderr; nothing with `--json`. */
   note(text: string): void;
-  /** Resolves when everything was handed to the system. */
+  /** Resolves when the system has taken all output. */
   flush(): Promise<void>;
 }
 
-/** How results are written; without any of it, for people. */
+/** The format of results; for people by default. */
 export interface OutputFormat {
   isJson?: boolean;
   isCsv?: boolean;
-  /** What of each result is printed, and as what: the filter of `--jq`. */
+  /** The filter of `--jq`, which makes the output of each result. */
   filter?: ((data: unknown) => Iterable<unknown>) | undefined;
 }
 
@@ -35,7 +35,7 @@ export function createOutput(deps: Streams & OutputFormat): Output {
   const isJson = (deps.isJson ?? false) || isCsv || filter !== undefined;
   const line = (text: string) => stdout.write(`${text}\n`);
   const csvItem = csvItems();
-  /** Texts as they are, as jq -r has them, but without what would move the cursor. */
+  /** Texts without quotes, like jq -r, but without characters that would move the cursor. */
   const filtered = (data: unknown) => {
     for (const value of filter?.(data) ?? [])
       line(typeof value === 'string' ? visible(value) : jsonText(value));
@@ -72,7 +72,7 @@ function csvItems(): (data: unknown) => string {
   };
 }
 
-/** A pipe may be written in the background, and an exit would cut it off. */
+/** Node.js may write to a pipe in the background, and an exit would cut that off. */
 function flushed(stream: Writable): Promise<void> {
   return new Promise((resolve) => {
     if (stream.destroyed || stream.writableEnded) return resolve();

@@ -1,7 +1,7 @@
 import type { Context } from './context.ts';
 import { CommandError, EXIT, UsageError } from './fault.ts';
 
-/** From the flag, from POSTHORN_PASSWORD, else asked for on the terminal without showing it. */
+/** The password from the flag or POSTHORN_PASSWORD; otherwise asks for it on the terminal without showing it. */
 export async function passwordOf(context: Context, given: string | undefined): Promise<string> {
   const known = given ?? context.env.POSTHORN_PASSWORD;
   if (known) return known;

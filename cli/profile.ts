@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { CommandError, UsageError } from './fault.ts';
 
-/** A login: the JWT and what renews it. */
+/** A login: the JWT, and the tokens that renew it. */
 export interface StoredSession {
   token: string;
   expires_at: string;
@@ -11,15 +11,15 @@ export interface StoredSession {
   csrf_token: string | null;
 }
 
-/** What is remembered of one service; keys never go to another address than the one they came from. */
+/** The stored data of one service; keys are sent only to the address that they came from. */
 export interface StoredAccount {
   api_key?: string | undefined;
   session?: StoredSession | undefined;
   company_id?: number | undefined;
   email?: string | undefined;
-  /** The instance that commands mean when none is named. */
+  /** The instance that commands use when none is named. */
   instance_id?: string | undefined;
-  /** What `webhooks listen --forward-to` signs with. */
+  /** The secret that `webhooks listen --forward-to` signs with. */
   forward_secret?: string | undefined;
 }
 
@@ -29,7 +29,7 @@ interface Accounts {
   accounts: Record<string, StoredAccount>;
 }
 
-/** The profile named default stands at the top, as it did when it was the only one. */
+/** The profile named default is at the top level, where it was when it was the only one. */
 interface ProfileFile extends Accounts {
   current_profile?: string;
   profiles?: Record<string, Accounts>;
@@ -37,10 +37,10 @@ interface ProfileFile extends Accounts {
 
 export interface Profile {
   path: string;
-  /** The one that counts: the one named, else the chosen one, else `default`. */
+  /** The profile in use: the one named by a flag or variable, else the chosen one, else `default`. */
   name: string;
   names(): string[];
-  /** Makes it the one that counts from now on. */
+  /** Makes it the profile in use from now on. */
   choose(name: string): void;
   remove(name: string): void;
   /** The service last registered at or logged in to; a profile without one takes that of the chosen one, or of `default`. */
@@ -58,12 +58,12 @@ export function profilePath(env: NodeJS.ProcessEnv): string {
   return env.POSTHORN_CONFIG || path.join(base, 'posthorn', 'config.json');
 }
 
-/** Read anew at each use: another msgctl may have renewed the session meanwhile. */
+/** The file is read at each use: another msgctl may have renewed the session meanwhile. */
 export function openProfile(file: string, named?: string | undefined): Profile {
   if (named !== undefined && !/^[\w.-]{1,64}$/.test(named)) {
     throw new UsageError('the name of a profile is letters, digits, dots, dashes and underscores');
   }
-  // Read only when it is needed, so that a damaged file does not fail commands that use no profile.
+  // Read only when needed, so that a damaged file does not fail commands that use no profile.
   const current = () => named ?? read(file).current_profile ?? DEFAULT;
   const accountsOf = (stored: ProfileFile, name = current()) =>
     name === DEFAULT ? stored : (stored.profiles?.[name] ?? { accounts: {} });
@@ -113,7 +113,7 @@ function read(file: string): ProfileFile {
   }
 }
 
-/** Changes what is stored. CommandError where it cannot be written. */
+/** Changes the stored profile. Throws CommandError if it cannot be written. */
 function change(file: string, next: (stored: ProfileFile) => ProfileFile): void {
   try {
     mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
@@ -124,11 +124,14 @@ function change(file: string, next: (stored: ProfileFile) => ProfileFile): void 
   }
 }
 
-/** A change takes a moment. A lock that stays is of a msgctl that was killed in it. */
+/** A change takes milliseconds. A lock older than this belongs to a msgctl that was killed. */
 const LOCK_MS = 5_000;
 const LOCK_PAUSE_MS = 10;
 
-/** One msgctl at a time: a second one would write the file without the change of the first, and its key would be lost. */
+/**
+ * Lets one msgctl at a time change the file: a second one would overwrite the change of the first, and its key would be
+ * lost.
+ */
 function locked(lock: string, run: () => void): void {
   const endsAtMs = performance.now() + LOCK_MS;
   for (;;) {
@@ -148,7 +151,7 @@ function locked(lock: string, run: () => void): void {
   }
 }
 
-/** Through a second file, so that a reader never finds half of one; readable by its owner alone. */
+/** Writes a second file and renames it, so that a reader never finds half a file; only its owner may read it. */
 function write(file: string, stored: ProfileFile): void {
   const draft = `${file}.${process.pid}`;
   writeFileSync(draft, `${JSON.stringify(stored, null, 2)}\n`, { mode: 0o600 });

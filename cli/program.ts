@@ -27,7 +27,7 @@ export function createProgram(deps: {
     .showHelpAfterError(false)
     .configureHelp({ showGlobalOptions: true })
     .exitOverride()
-    // Errors are thrown and written once, by main.
+    // The library throws errors, and main prints them once.
     .configureOutput({ outputError: () => undefined });
   const contextOf = () => deps.contextOf(program.opts<GlobalOptions>(), () => treeOf(program));
   for (const command of commands) addCommand(program, command, contextOf);
@@ -73,7 +73,7 @@ function addCommand(program: Commander, command: Command, contextOf: () => Conte
   for (const [name, param] of args) leaf.addArgument(argumentOf(name, param));
   for (const [name, param] of Object.entries(command.flags ?? {})) leaf.addOption(optionOf(name, param));
   leaf.action(async (...given: unknown[]) => {
-    // Here and not by the library, which would name a flag that is missing before the misspelt one that was given.
+    // Checked here, since the library would report a missing flag before a misspelt one.
     for (const [name, param] of Object.entries(command.flags ?? {}))
       if (param.isRequired && leaf.opts()[name] === undefined)
         throw new UsageError(`required option '${flagOf(name)} <${param.value}>' not specified`);
@@ -87,7 +87,7 @@ function addCommand(program: Commander, command: Command, contextOf: () => Conte
   });
 }
 
-/** `--caption` is no flag: fields of a body are arguments. */
+/** Explains that a field of the body, such as `--caption`, is an argument and no flag. */
 function sayHowFieldsAreWritten(error: CommanderError): never {
   const [, name] = /^error: unknown option '--([\w-]+)'$/.exec(error.message) ?? [];
   if (error.code === 'commander.unknownOption' && name !== undefined)
@@ -95,7 +95,7 @@ function sayHowFieldsAreWritten(error: CommanderError): never {
   throw error;
 }
 
-/** What completions offer; of the words that an argument may be, those of the first one. */
+/** The commands, flags and words that completions offer; only the first argument has words. */
 function treeOf(command: Commander, everywhere: readonly Option[] = command.options): CompletionNode {
   return {
     name: command.name(),
@@ -115,7 +115,7 @@ function groupOf(parent: Commander, name: string, word: string): Commander {
 
 function argumentOf(name: string, param: Param<unknown>): Argument {
   const argument = new Argument(written(name, param), param.help);
-  // The words first: they bring a parser, which the second one takes the place of.
+  // The choices come first: they set a parser, which ours then replaces.
   if (param.values) argument.choices(param.values);
   return argument.argParser(parserOf(param)).default(emptyOf(param));
 }
@@ -136,7 +136,7 @@ function written(name: string, param: Param<unknown>): string {
   return param.isRequired ? `<${inside}>` : `[${inside}]`;
 }
 
-/** Lists gather what is given again and again. */
+/** Makes the parser of a parameter; a list collects repeated values. */
 function parserOf(param: Param<unknown>): (given: string, before: unknown) => unknown {
   return (given, before) => {
     try {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** The addresses of an `npm start`. */
+/** The addresses of a service that `npm start` runs. */
 export interface RunningService {
   url: string;
   billingUrl: string | undefined;
@@ -9,9 +9,9 @@ export interface RunningService {
 }
 
 /**
- * The `npm start` of the checkout that the folder is in, with its data in `.data/`: it writes its addresses there
- * (standalone/src/note-addresses.ts). Null when none runs. Only addresses of this machine count: a key must not follow a
- * file that somebody left in a folder.
+ * The service that `npm start` runs in the checkout that contains the folder. It writes its addresses to `.data/`
+ * (standalone/src/note-addresses.ts). Null when none runs. Only addresses of this machine count: a key must not follow
+ * a file that somebody left in a folder.
  */
 export function findRunningService(folder: string): RunningService | null {
   const found = read(path.join(folder, '.data', 'addresses.json'));
@@ -44,7 +44,7 @@ export function isLocal(url: string): boolean {
   return URL.canParse(url) && ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname);
 }
 
-/** A start that was killed leaves its file behind. */
+/** A service that was killed leaves its file behind. */
 function isAlive(pid: unknown): boolean {
   if (typeof pid !== 'number' || pid <= 0) return false;
   try {

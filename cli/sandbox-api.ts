@@ -13,7 +13,7 @@ export function createSandboxApi(baseUrl: string, signal: AbortSignal): SandboxA
         return await client.request<T>(request, { signal });
       } catch (error) {
         if (!(error instanceof PosthornError) || error.code !== 'NETWORK') throw error;
-        // The likeliest reason by far is that none runs, or on another port.
+        // By far the likeliest reason: no sandbox network runs, or it runs on another port.
         const message = `${error.message}; is the sandbox network running? POSTHORN_SANDBOX_URL names another address`;
         throw new PosthornError({ ...error, code: error.code, message, cause: error });
       }

@@ -2,11 +2,11 @@ import { createClient, type Session } from '@posthorn/sdk/index.ts';
 import { CommandError } from './fault.ts';
 import type { Profile, StoredSession } from './profile.ts';
 
-/** Renewed when it has less than this to live. */
+/** A token is renewed when it has less than this left. */
 const MARGIN_MS = 30_000;
 const FALLBACK_LIFETIME_MS = 15 * 60_000;
 
-/** What is kept of a login: the JWT and the cookies that renew it (ACC-5, ACC-11). */
+/** The stored form of a login: the JWT and the cookies that renew it (ACC-5, ACC-11). */
 export function sessionOf(answer: Session, headers: Headers): StoredSession {
   const cookies = new Map(
     headers.getSetCookie().map((line) => {
@@ -25,7 +25,7 @@ export function sessionOf(answer: Session, headers: Headers): StoredSession {
 
 const renewals = new Set<Promise<unknown>>();
 
-/** A refresh token works once: whoever leaves before its successor is stored has no login any more. */
+/** A refresh token works once: if the process exits before its successor is stored, the login is lost. */
 export async function renewalsSettled(): Promise<void> {
   await Promise.allSettled(renewals);
 }
@@ -74,12 +74,12 @@ function expiryMsOf(token: string): number {
       exp?: unknown;
       iat?: unknown;
     };
-    // By our own clock, which may not be the service's.
+    // By our own clock, which may differ from the service's.
     if (typeof claims.exp === 'number' && typeof claims.iat === 'number')
       return Date.now() + (claims.exp - claims.iat) * 1000;
     if (typeof claims.exp === 'number') return claims.exp * 1000;
   } catch {
-    // Not a JWT that we can read: its usual lifetime then.
+    // Not a JWT that we can read: assume the usual lifetime.
   }
   return Date.now() + FALLBACK_LIFETIME_MS;
 }

@@ -1,4 +1,4 @@
-/** ` (did you mean x?)` for the candidate nearest to what was written, or nothing when none is near. */
+/** ` (did you mean x?)` for the candidate most similar to the given word; empty when none is similar. */
 export function didYouMean(written: string, candidates: readonly string[]): string {
   const near = candidates
     .map((candidate) => ({ candidate, steps: distance(written.toLowerCase(), candidate.toLowerCase()) }))
@@ -7,7 +7,7 @@ export function didYouMean(written: string, candidates: readonly string[]): stri
   return near ? ` (did you mean ${near.candidate}?)` : '';
 }
 
-/** Letters to add, drop, replace or swap with their neighbour: Damerau and Levenshtein, row by row. */
+/** The number of letters to add, drop, replace or swap (Damerau-Levenshtein), computed row by row. */
 function distance(a: string, b: string): number {
   let previous: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);

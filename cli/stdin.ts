@@ -4,8 +4,8 @@ import type { Context } from './context.ts';
 import { UsageError } from './fault.ts';
 
 /**
- * What was piped in. UsageError on a terminal, where nothing would come. Ctrl-C rejects it: the programs
- * before it in the pipe end, too, and their unfinished output must not pass for the whole.
+ * The bytes from the pipe. Throws UsageError on a terminal, where none would come. Ctrl-C rejects it: the programs
+ * earlier in the pipe end too, and their unfinished output must not pass for the whole.
  */
 export async function readStdin(context: Pick<Context, 'stdin' | 'signal'>): Promise<Buffer> {
   if (context.stdin.isTTY) throw new UsageError('- reads from a pipe, and there is none');
@@ -14,7 +14,7 @@ export async function readStdin(context: Pick<Context, 'stdin' | 'signal'>): Pro
   return whole;
 }
 
-/** The text, or for `-` what was piped in, without the line end that echo adds. */
+/** The text itself, or for `-` the text from the pipe, without the line end that echo adds. */
 export async function textOrStdin(
   context: Pick<Context, 'stdin' | 'signal'>,
   given: string,

@@ -2,7 +2,7 @@
 export interface Terminal {
   stdin: NodeJS.ReadStream;
   stdout: NodeJS.WriteStream;
-  /** Colours may be used (NO_COLOR says no). */
+  /** Whether colours may be used; NO_COLOR forbids them. */
   hasColor: boolean;
 }
 

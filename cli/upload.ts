@@ -3,10 +3,10 @@ import type { Context } from './context.ts';
 import { printable } from './format.ts';
 import { createStore } from './views/store.ts';
 
-/** Below this an upload is over before anybody has looked. */
+/** A smaller upload is over before anybody sees its bar. */
 const SHOWN_FROM_BYTES = 256 * 1024;
 
-/** Makes a call that uploads a file; on a terminal with a bar that shows how far it is. */
+/** Makes a call that uploads a file, and shows a progress bar on a terminal. */
 export async function upload<T>(
   { terminal, signal }: Context,
   file: File | undefined,
@@ -23,7 +23,7 @@ export async function upload<T>(
     });
     await sent;
   });
-  // Called off before it began: what it was called off for is the reason. Otherwise the call says what it knows.
+  // Aborted before the call began: throw the reason. Otherwise the call itself rejects with what it knows.
   if (sent === null) throw signal.reason;
   return sent;
 }

@@ -1,7 +1,7 @@
 import { type Client, iterate } from '@posthorn/sdk/index.ts';
 import { CommandError, EXIT, UsageError } from './fault.ts';
 
-/** The id of the instance with this name. CommandError when there is none, UsageError when there is more than one. */
+/** The id of the instance with this name. Throws CommandError when there is none, UsageError when there are several. */
 export async function idOfName(client: Client, wanted: string): Promise<string> {
   const ids: string[] = [];
   for await (const { id, name } of iterate(client.instances.list, { query: { limit: 200 } }))
@@ -16,7 +16,7 @@ export async function idOfName(client: Client, wanted: string): Promise<string> 
   return id;
 }
 
-/** The id of the only instance there is. UsageError when there is none, or more than one. */
+/** The id of the only instance. Throws UsageError when there is none, or more than one. */
 export async function onlyInstance(client: Client): Promise<string> {
   const { data, total } = await client.instances.list({ query: { limit: 1 } });
   const [only] = data;

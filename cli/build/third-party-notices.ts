@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** What esbuild says of the files that it wrote. */
+/** The part of esbuild's metafile that is read here. */
 export interface Metafile {
   outputs: Record<string, { inputs: Record<string, { bytesInOutput: number }> }>;
 }
@@ -13,10 +13,10 @@ interface Manifest {
   homepage?: string;
 }
 
-/** What a licence, or what has to be passed on with it, is called in a package. */
+/** File names of licences and of notices that have to be passed on with them. */
 const LICENCE_FILE = /^(?:licen[cs]e|copying|notice)\b/i;
 
-/** Packages that name their licence and do not bring its text: the copyright that their sources state. */
+/** Copyright lines, from their sources, of packages that name a licence without its text. */
 const STATED: Readonly<Record<string, string>> = {
   'yoga-layout': 'Copyright (c) Meta Platforms, Inc. and affiliates.',
 };
@@ -28,8 +28,8 @@ The above copyright notice and this permission notice shall be included in all c
 THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.`;
 
 /**
- * The licences of every package of which something is in the bundle, as one text. `folder` is the one that esbuild ran
- * in. Throws for a package that does not say under which licence it is.
+ * The licences of every package with code in the bundle, as one text. `folder` is the one that esbuild ran in. Throws
+ * for a package that names no licence.
  */
 export function thirdPartyNotices(metafile: Metafile, folder: string): string {
   const notices = bundledPackages(metafile).map((root) => noticeOf(path.resolve(folder, root)));
@@ -47,7 +47,7 @@ function bundledPackages({ outputs }: Metafile): string[] {
   return [...new Set(files.flatMap(rootOf))];
 }
 
-/** The folder of the package that a file is of; none for our own. */
+/** The folder of the package that a file belongs to; none for our own files. */
 function rootOf(file: string): string[] {
   const at = file.lastIndexOf('node_modules/');
   if (at < 0) return [];

@@ -48,7 +48,10 @@ export const api = defineCommand({
   },
 });
 
-/** The endpoint of a path with real ids in it. The one with the fewest parameters counts, as in the service. */
+/**
+ * The endpoint of a path with real ids in it. If several match, the one with the fewest parameters counts, as in the
+ * service.
+ */
 function endpointAt(method: string, path: string, isBilling: boolean): Endpoint {
   const [bare = ''] = path.split('?');
   const at = ENDPOINTS.filter(({ service }) => !isBilling || service === 'billing').filter((endpoint) =>
@@ -78,7 +81,7 @@ function fits(pattern: string, path: string): boolean {
   );
 }
 
-/** A file is what somebody sent: on a terminal it might be read as commands to that. */
+/** Somebody else made the file: a terminal might take its bytes for control sequences. */
 async function pipe(response: Response, { out, signal }: Context): Promise<void> {
   if (!response.body) return;
   if (out.columns !== null) {

@@ -12,7 +12,7 @@ export const health = defineCommand({
     const client = context.anonymous();
     await client.health.health({}, { retries: 0 });
     const readiness = await client.health.ready({}, { retries: 0 }).catch((error: unknown) => {
-      // 503 is an answer here: it names what is missing.
+      // A 503 is a valid answer here: it names the failed checks.
       if (error instanceof PosthornError && error.status === 503 && error.fields.checks) {
         return error.fields as { status: string; service: string; checks: Record<string, string> };
       }

@@ -1,6 +1,6 @@
 import { printable } from '../format.ts';
 
-/** JSON over several lines; what is none as it stands. Nothing in it moves the cursor. */
+/** JSON over several lines; any other text unchanged. No character in it moves the cursor. */
 export function prettyJson(value: unknown): string {
   return written(value)
     .split('\n')

@@ -6,8 +6,8 @@ const SCANS = 5;
 const PAUSE_MS = 500;
 
 /**
- * Scans the QR of an instance with this virtual phone of the sandbox network. There is another QR every 20 s: one that
- * expired between our look and the scan is looked up again.
+ * Scans the QR of an instance with this virtual phone of the sandbox network. The QR changes every 20 s: one that
+ * expires between our request and the scan is read again.
  */
 export async function scan(context: Context, client: Client, instanceId: string, phone: string) {
   const { signal } = context;
@@ -24,7 +24,7 @@ export async function scan(context: Context, client: Client, instanceId: string,
   }
 }
 
-/** A mobile number of the kind that the sandbox network gives out, eight digits of it at random. */
+/** A mobile number like those that the sandbox network assigns, with eight random digits. */
 export function freshPhone(): string {
   return `55119${Math.floor(10_000_000 + Math.random() * 90_000_000)}`;
 }

@@ -8,7 +8,7 @@ export function completionScript(shell: Shell, places: readonly Place[]): string
   return { bash, zsh, fish }[shell](places);
 }
 
-/** What stands before the cursor, word by word, as far as the words are commands. */
+/** A shell pattern of all commands, by which a script follows the words before the cursor. */
 function walk(places: readonly Place[]): string {
   const known = places.filter(({ at }) => at !== '').map(({ at }) => `'${at}'`);
   return known.join('|');
@@ -85,12 +85,12 @@ ${lines.join('\n')}
 `;
 }
 
-/** Inside of single quotes; a summary is one line of plain text. */
+/** Makes a text safe inside single quotes; a summary is one line of plain text. */
 function quoted(text: string): string {
   return text.replaceAll('\\', '').replaceAll("'", '’').replaceAll('\n', ' ');
 }
 
-/** A colon ends the word. */
+/** Escapes colons, which would end the word. */
 function zshWord(word: string): string {
   return word.replaceAll(':', '\\:');
 }

@@ -3,9 +3,9 @@ export interface CompletionNode {
   name: string;
   summary: string;
   commands: readonly CompletionNode[];
-  /** Written out, e.g. `--limit`. */
+  /** In full, e.g. `--limit`. */
   flags: readonly { name: string; summary: string }[];
-  /** What its argument may be, where that is a list. */
+  /** The allowed values of its argument if they are a list. */
   words: readonly string[];
 }
 

@@ -8,7 +8,7 @@ import type { Endpoint } from './endpoint.ts';
 type Reading = Parameters<typeof readStdin>[0];
 type BodyInput = { fields?: unknown; body?: unknown; file?: unknown };
 
-/** From `--body`, from `name=value`, and from `--file`. */
+/** The body made of `--body`, `name=value` and `--file`. */
 export async function bodyOf(
   context: Reading,
   endpoint: Endpoint,
@@ -28,7 +28,7 @@ function parseBody(json: string): Record<string, unknown> {
     if (typeof body === 'object' && body !== null && !Array.isArray(body))
       return body as Record<string, unknown>;
   } catch {
-    // The same as JSON of another kind.
+    // Invalid JSON is refused like JSON that is no object.
   }
   throw new UsageError('the body must be a JSON object');
 }
@@ -37,7 +37,7 @@ export async function fileOf(context: Reading, path: string): Promise<File> {
   if (path === '-') return new File([new Uint8Array(await readStdin(context))], 'stdin');
   const { openAsBlob, promises, statSync } = await import('node:fs');
   try {
-    // Opened as a blob, a pipe such as `<(command)` would be empty, and a folder no fault.
+    // Opened as a blob, a pipe such as `<(command)` would be empty, and a folder would raise no error.
     const content = statSync(path).isFile()
       ? await openAsBlob(path)
       : new Uint8Array(await promises.readFile(path));

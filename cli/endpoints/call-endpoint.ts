@@ -28,7 +28,7 @@ export function callEndpoint(context: Context, endpoint: Endpoint, call: Endpoin
       method: endpoint.method,
       path: call.path,
       query: call.query as Record<string, string>,
-      // An endpoint whose fields are all optional wants an object all the same.
+      // An endpoint with only optional fields still requires an object.
       body: endpoint.body === null ? undefined : (call.body ?? {}),
       headers: {
         'idempotency-key': endpoint.keyed ? (call.idempotencyKey ?? randomUUID()) : undefined,
@@ -48,10 +48,10 @@ function clientOf(context: Context, endpoint: Endpoint) {
   return endpoint.auth === 'any' ? context.client() : context.session();
 }
 
-/** UsageError for a field that the endpoint does not have: the service would pass over it in silence. */
+/** Throws UsageError for a field that the endpoint does not have: the service would ignore it silently. */
 export function checkFields(endpoint: Endpoint, given: readonly string[]): void {
   const known = (endpoint.body ?? []).map(({ name }) => name);
-  // A body that may have any fields, as what a payment provider sends.
+  // A body that may have any fields, such as an event of a payment provider.
   if (known.length === 0 && endpoint.body !== null) return;
   for (const name of given) {
     if (known.includes(name)) continue;

@@ -19,27 +19,27 @@ import type { AnswerOf, ColumnOf, EndpointName, FieldsOf } from './contract-name
 import type { Endpoint, Field } from './endpoint.ts';
 import { fillPath } from './fill-path.ts';
 
-/** By the names of the contract, wherever they stand: in the path, the query or the body. */
+/** Parameters by their names in the contract, whether they are in the path, the query or the body. */
 type ParamsOf<N extends EndpointName> = {
   [F in keyof FieldsOf<N>]?: Param<FieldsOf<N>[F] | undefined> & {
-    /** The word of the flag, where it is not the name of the field. */
+    /** The name of the flag, if it differs from that of the field. */
     flag?: string;
   };
 };
 
-/** What a line says besides the endpoint. */
+/** The options of a line, besides the endpoint. */
 interface Said<N extends EndpointName> extends Pick<Command, 'details' | 'destroys' | 'isDefault'> {
   /** Without it, the summary, the arguments and the flags follow from the contract. */
   summary?: string;
   args?: ParamsOf<N>;
   flags?: ParamsOf<N>;
-  /** Of a list, in this order. */
+  /** Columns of a list, in this order. */
   columns?: readonly ColumnOf<N>[];
   /** Printed in place of an empty list. */
   nothing?: string;
   /** The answer for people; default its fields. */
   shows?(answer: AnswerOf<N>): string;
-  /** In place of an answer without a body: what is said to programs, and to people. */
+  /** For an endpoint without an answer body: the output for programs, and the text for people. */
   done?(input: FieldsOf<N>): readonly [data: object, human: string];
 }
 
@@ -90,7 +90,7 @@ export function calls<N extends EndpointName>(name: string, called: N, said: Sai
   });
 }
 
-/** What the contract says of an endpoint, as a command. The body is written as a whole or by `name=value`. */
+/** Makes a command of the contract's description of an endpoint. Its body is given as a whole or by `name=value`. */
 function saidByContract(endpoint: Endpoint): Pick<Command, 'summary' | 'details' | 'args' | 'flags'> {
   const { method, path, summary, query, body, keyed, takesFile } = endpoint;
   const takes = body?.map(({ name, isRequired }) => (isRequired ? name : `[${name}]`)).join(' ');
@@ -164,7 +164,7 @@ function humanOf<N extends EndpointName>(
   const list = answer as Parameters<typeof pageOf<Record<string, unknown>>>[0] & {
     logs?: Record<string, unknown>[];
   };
-  // Who cannot ask for another page is not told of one.
+  // A command without `--page` does not mention further pages.
   if (flags && 'page' in flags) return pageOf(list, columns, nothing);
   return table(list.data ?? list.logs ?? [], columns, nothing);
 }

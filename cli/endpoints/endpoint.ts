@@ -1,4 +1,4 @@
-/** What the command line has to know of an endpoint; the schemas stay behind in the contract. */
+/** The properties of an endpoint that the command line needs; the schemas stay in the contract. */
 export interface Endpoint {
   /** Dotted, e.g. `instances.create`; those of billing begin with `billing.`. */
   name: string;
@@ -14,7 +14,7 @@ export interface Endpoint {
   takesFile: boolean;
   answer: 'json' | 'text' | 'response';
   query: readonly Field[];
-  /** Null: it takes no body. */
+  /** Null if it takes no body. */
   body: readonly Field[] | null;
 }
 
@@ -23,6 +23,6 @@ export interface Field {
   isRequired: boolean;
   isList: boolean;
   help: string;
-  /** What it may be, where that is a short list. */
+  /** The allowed values, if they are a short list. */
   values?: readonly string[];
 }

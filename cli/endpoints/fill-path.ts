@@ -1,6 +1,9 @@
 import { UsageError } from '../fault.ts';
 
-/** The path with its parameters filled in. UsageError for one that is missing, or that would be a step to another path. */
+/**
+ * The path with its parameters filled in. Throws UsageError for a parameter that is missing, or that would lead to
+ * another path.
+ */
 export function fillPath(path: string, values: Readonly<Record<string, unknown>>): string {
   return path.replace(/:(\w+)/g, (_, name: string) => {
     const value = String(values[name] ?? '');

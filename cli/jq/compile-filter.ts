@@ -2,14 +2,14 @@ import { compile } from '@michaelhomer/jqjs';
 import { CommandError, UsageError } from '../fault.ts';
 
 /**
- * The filter of `--jq`. UsageError for one that is none, before anything is done; what fails later says that the command
- * was done, and with `--json` what it answered.
+ * The filter of `--jq`. An invalid filter throws UsageError before anything is done. The error of a later failure says
+ * that the command was done, and with `--json` holds the answer.
  */
 export function compileFilter(filter: string): (answer: unknown) => Iterable<unknown> {
   const compiled = tryCompile(filter);
   return (answer) => {
     try {
-      // Whole before anything is printed: half of it would look like all.
+      // Computed as a whole before anything is printed: half of the output would look like all of it.
       return [...compiled(answer)];
     } catch (cause) {
       throw new CommandError(`it was done, and --jq failed on the answer: ${textOf(cause)}`, {

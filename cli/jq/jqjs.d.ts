@@ -1,4 +1,4 @@
-/** As much of it as is used; the package has no types of its own. It throws texts. */
+/** The part of the package that is used; it has no types of its own. It throws strings. */
 declare module '@michaelhomer/jqjs' {
   export function compile(filter: string): (input: unknown) => Iterable<unknown>;
 }

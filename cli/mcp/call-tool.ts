@@ -9,7 +9,7 @@ import { didYouMean } from '../similar.ts';
 import { nextSteps } from './next-steps.ts';
 import { argumentOf, type Tool } from './tool.ts';
 
-/** What a tool answers: the data of the service, and what may be done with it. */
+/** The answer of a tool: the data of the service, and the possible next steps. */
 export interface ToolAnswer {
   isError: boolean;
   data: Record<string, unknown>;
@@ -25,7 +25,7 @@ const MASK = '***';
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** Calls the endpoint of a tool. What the service refuses is an answer too; nothing is thrown for it. */
+/** Calls the endpoint of a tool. A refusal of the service is an answer too, not an exception. */
 export async function callTool(
   context: Context,
   { tool, endpoint }: Offered,
@@ -47,7 +47,7 @@ export async function callTool(
   }
 }
 
-/** What went wrong, and whether trying again can help. */
+/** The answer for an error, which says whether trying again can help. */
 export function refused(error: unknown): ToolAnswer {
   if (error instanceof PosthornError) {
     const { code, message, status, traceId, retryAfterMs, idempotencyKey, fields } = error;
@@ -62,7 +62,7 @@ export function refused(error: unknown): ToolAnswer {
   return { isError: true, data: { error: { code: 'FAILED', message }, next_steps: [] } };
 }
 
-/** Whether the same request may fare better. What the service refused as it is stays refused. */
+/** True when the same request may succeed later, and false when the service refuses it as such. */
 function mayPass(status: number): boolean {
   return status < 400 || status >= 500 || [408, 425, 429].includes(status);
 }
@@ -80,7 +80,7 @@ function checkArguments(tool: Tool, args: Arguments): void {
       );
 }
 
-/** The same answer, in which the fields of these names say only that they have a value. */
+/** The same answer, with a mask for the values of these fields. */
 function mask(value: unknown, fields: readonly string[], isSecret = false): unknown {
   if (isSecret && typeof value === 'string') return value === '' ? '' : MASK;
   if (Array.isArray(value)) return value.map((item) => mask(item, fields, isSecret));

@@ -1,6 +1,6 @@
 import type { Tool } from './tool.ts';
 
-/** What an agent may do with an answer, in words; derived from its shape, never from what users wrote. */
+/** Sentences that tell an agent what it may do next; derived from the answer's shape, never from text of users. */
 export function nextSteps(
   tool: Tool,
   answer: unknown,
@@ -16,7 +16,7 @@ export function nextSteps(
   if (isId(fields.idempotency_key))
     steps.push(`To try again, pass idempotency_key ${fields.idempotency_key}: nothing is sent twice.`);
   const cursor = fields.next_cursor ?? fields.next_page_cursor ?? fields.next_before;
-  // A cursor goes on in the direction that the list has: newest first unless it was asked for with after.
+  // A cursor continues in the direction of the list: newest first, unless the request had `after`.
   const params = args.after === undefined ? ['cursor', 'before'] : ['after'];
   const param = params.find((name) => tool.query.includes(name));
   if ((typeof cursor === 'string' || typeof cursor === 'number') && cursor !== '' && param)
@@ -32,7 +32,7 @@ export function nextSteps(
   return steps;
 }
 
-/** Ids and keys stand in a sentence only when they can be nothing else. */
+/** A value goes into a sentence only if it can be nothing but an id or a key. */
 function isId(value: unknown): value is string {
   return typeof value === 'string' && /^[\w.:-]{1,255}$/.test(value);
 }

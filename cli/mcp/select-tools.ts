@@ -7,22 +7,22 @@ import { TOOLS } from './tool-table.ts';
 import { WAIT_TOOL } from './wait-tool.ts';
 
 export interface Selection {
-  /** Offer what sends, changes and deletes, except what is offered by its name alone. */
+  /** Offer tools that send, change and delete, except those that `allow` must name. */
   allowWrites: boolean;
-  /** Names of tools that are offered whatever else holds for them. */
+  /** Names of tools that are offered whatever the other options say. */
   allow: readonly string[];
-  /** Groups of tools; none means all. */
+  /** Groups of tools; an empty list means all. */
   groups: readonly string[];
 }
 
-/** What one server offers, and why it does not offer the rest. */
+/** The tools that a server offers, and why it does not offer the rest. */
 export interface SelectedTools {
   offered: ReadonlyMap<string, Offered>;
   waits: boolean;
   whyNot(name: string): string;
 }
 
-/** Throws UsageError for a name or group that there is not. */
+/** Throws UsageError for an unknown name or group. */
 export function selectTools({ allowWrites, allow, groups }: Selection): SelectedTools {
   const names = TOOLS.map(({ name }) => name);
   for (const name of allow)
@@ -48,7 +48,7 @@ export function selectTools({ allowWrites, allow, groups }: Selection): Selected
   };
 }
 
-/** The part of the contract that a tool belongs to; what sends is a group of its own. */
+/** The part of the contract that a tool belongs to; tools that send are a group of their own. */
 export function groupOf({ endpoint }: Tool): string {
   return /^messages\.(send|forward)/.test(endpoint) ? 'send' : (endpoint.split('.')[0] as string);
 }

@@ -5,10 +5,10 @@ import { metaOf, takesBody } from '@posthorn/contract/route-meta.ts';
 import { z } from 'zod/v4';
 import { argumentOf, type Tool } from './tool.ts';
 
-/** What makes, changes or shows credentials, or takes a login: an agent has the key that it was given. */
+/** Endpoints that make, change or show credentials or need a login: an agent works with the key that it was given. */
 const NOT_FOR_AGENTS =
   /^(auth|oauth|tokens|users|events|health|billing\.(health|simulator|providerWebhook|cards))\.|^instances\.(pairingCode|giveCredentials)$|^webhooks\.(create|rotateSecret)$/;
-/** Of those, what may be read. */
+/** The exceptions, which agents may read. */
 const READ_ALL_THE_SAME: ReadonlySet<string> = new Set([
   'users.list',
   'events.list',
@@ -17,8 +17,8 @@ const READ_ALL_THE_SAME: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Who reads messages of strangers may be talked into anything. These lead events, mails or the way to the network to an
- * address that a text can name, or repeat what went to one.
+ * An agent that reads messages of strangers may be talked into anything. These endpoints send events, mails or network
+ * traffic to an address that a message could name, or repeat a delivery to one.
  */
 const BY_NAME_ONLY = /^(webhooks|deliveries)\./;
 const ADDRESS_FIELDS: readonly string[] = ['url', 'headers', 'proxy', 'email'];
@@ -95,7 +95,7 @@ function paramSchema(name: string): object {
   return { type: 'string', description: `${argumentOf(name)} of what is meant` };
 }
 
-/** Every name that occurs in a schema of an answer, at any depth. */
+/** Every field name in a schema of an answer, at any depth. */
 function fieldNames(schema: unknown): string[] {
   if (typeof schema !== 'object' || schema === null || !('safeParse' in schema)) return [];
   const json = z.toJSONSchema(schema as z.ZodType, { unrepresentable: 'any' });
@@ -128,7 +128,7 @@ function objectOf(schema: unknown): ObjectSchema {
 function answersJson(route: NamedRoute['route']): boolean {
   const success = successOf(route);
   if (success === undefined) return false;
-  // c.noBody() is a symbol: there is nothing to read, and that is an answer too.
+  // c.noBody() is a symbol: an empty answer counts as readable, too.
   return (
     typeof success === 'symbol' ||
     !(typeof success === 'object' && success !== null && 'contentType' in success)

@@ -1,4 +1,4 @@
-/** What an agent may be offered: an endpoint as a tool of the Model Context Protocol. */
+/** An endpoint as a tool of the Model Context Protocol, which a server may offer to an agent. */
 export interface Tool {
   /** e.g. `messages_sendText`. */
   name: string;
@@ -8,9 +8,11 @@ export interface Tool {
   /** It only reads. Everything else needs `--allow-writes`. */
   isReading: boolean;
   isDestructive: boolean;
-  /** It leads data to an address that its caller gives, or repeats what went there: only by `--allow <name>`. */
+  /**
+   * It sends data to an address that its caller gives, or repeats such a delivery: offered only by `--allow <name>`.
+   */
   isByNameOnly: boolean;
-  /** Fields of its answer whose values open something: agents see that they are there. */
+  /** Fields of its answer whose values are secret: agents see only that they have a value. */
   masked: readonly string[];
   /** Where each argument goes. The parameters of the path are spelled as in the path, the arguments in snake_case. */
   path: readonly string[];

@@ -5,7 +5,7 @@ import { refused, type ToolAnswer } from './call-tool.ts';
 const STATES = ['sent', 'delivered', 'read', 'played'] as const;
 const TIMEOUT_MAX_S = 300;
 
-/** The one tool that is no endpoint: waits for what a send only promises. */
+/** The one tool that is no endpoint: it waits for the outcome of a send. */
 export const WAIT_TOOL = {
   name: 'messages_waitFor',
   description: 'Wait until a message has got so far, or further; says so when it failed or time is over',

@@ -1,6 +1,6 @@
 import { generate } from 'lean-qr';
 
-/** Light modules around the code, without which phones do not find it. */
+/** Width of the light border, without which phones do not find the code. */
 const MARGIN = 2;
 
 /**
@@ -10,7 +10,7 @@ const MARGIN = 2;
 export function drawQr(text: string, ink: 'dark' | 'light'): string[] {
   const code = generate(text);
   const end = code.size + MARGIN;
-  // All that is outside of the code is light.
+  // Modules outside of the code are light.
   const isInked = (row: number, column: number) => code.get(column, row) === (ink === 'dark');
   const lines: string[] = [];
   for (let row = -MARGIN; row < end; row += 2) {

@@ -1,17 +1,17 @@
-/** What of a table fits on a screen. */
+/** The part of a table that fits on a screen. */
 
 export interface Column {
   title: string;
   width: number;
-  /** Takes what is left of the line. */
+  /** Takes the remaining width of the line. */
   isGrowing?: boolean;
-  /** Goes first where the line is narrow; the highest number before the others. 0 stays. */
+  /** Columns with the highest number are dropped first when the line is narrow; 0 always stays. */
   dispensable: number;
 }
 
 const GAP = 2;
 
-/** The width of each column, 0 for one that has no place. */
+/** The width of each column; 0 for a column that does not fit. */
 export function fitColumns(columns: readonly Column[], width: number): number[] {
   const order = columns.map(({ dispensable }, at) => ({ at, dispensable }));
   order.sort((a, b) => b.dispensable - a.dispensable);
@@ -39,12 +39,12 @@ export function filterRows<T extends { cells: readonly string[] }>(rows: readonl
   });
 }
 
-/** Where the part begins that is shown, so that the selected row is in it. */
+/** The index of the first shown row, such that the selected row is visible. */
 export function firstShown(count: number, selected: number, height: number): number {
   return Math.max(0, Math.min(selected - Math.floor(height / 2), count - height));
 }
 
-/** Lines cut into pieces that fit: nothing of a payload is hidden. */
+/** Breaks lines into pieces that fit, so that no part of a payload is hidden. */
 export function wrapLines(text: string, width: number): string[] {
   return text.split('\n').flatMap((line) => {
     const pieces: string[] = [];

@@ -17,7 +17,7 @@ export interface Row {
 
 export interface TableState {
   rows: readonly Row[];
-  /** How it stands with the service. */
+  /** The state of the connection to the service. */
   note: string;
 }
 
@@ -26,9 +26,9 @@ interface TableView {
   columns: readonly Column[];
   store: Store<TableState>;
   hasColor: boolean;
-  /** What is shown of a row on Enter. */
+  /** The text that Enter shows for a row. */
   detail(row: Row): Promise<string>;
-  /** A further thing that a row allows. */
+  /** A further action on a row. */
   action?: { key: string; name: string; run(row: Row): Promise<string> };
 }
 
@@ -39,22 +39,25 @@ interface Detail {
 }
 
 const COLOR_OF_LEVEL = { ok: 'green', warning: 'yellow', error: 'red', plain: undefined } as const;
-/** Title, column titles, note and keys. */
+/** Lines for the title, the column titles, the note and the keys. */
 const FRAME_ROWS = 4;
-/** Before a row, and behind each of its cells. */
+/** Columns of the mark before a row, and of the gap after each cell. */
 const MARK_COLUMNS = 2;
 const GAP_COLUMNS = 2;
 
-/** What the user did to a table. Not React's state: of two keys at once the second goes by what the first one did. */
+/**
+ * The user's changes to a table. Not kept in React's state, because the second of two keys at once must see the effect
+ * of the first.
+ */
 interface Focus {
   filter: string;
   selectedId: string | null;
   detail: Detail | null;
-  /** What became of the action, until the next key: what the service says goes on beside it. */
+  /** The outcome of the action, shown until the next key, beside the note on the service. */
   told: string;
 }
 
-/** Shows a live table until Ctrl-C, or until `run` ends, which fills its store. */
+/** Shows a live table until Ctrl-C or until `run`, which fills its store, ends. */
 export async function showTable(
   deps: { terminal: Terminal; signal: AbortSignal },
   view: Omit<TableView, 'hasColor'>,
@@ -104,7 +107,7 @@ function line(text: ReactNode): ReactNode {
   return h(Box, { height: 1, flexShrink: 0 }, text);
 }
 
-/** The rows that fit the filter, and which of them is selected: the first one until one was chosen, then that one. */
+/** The rows that match the filter, and the selected one: the first row until the user selects another. */
 function choose(rows: readonly Row[], filter: string, selectedId: string | null) {
   const shown = filterRows(rows, filter);
   const at = shown.findIndex(({ id }) => id === selectedId);
@@ -131,7 +134,7 @@ function press(
   else focus.change(search({ filter, shown, selected }, stroke, size.height));
 }
 
-/** The part of a detail that is shown after this stroke; null where it closes. */
+/** The detail after this stroke, with its new scroll position; null if the stroke closes it. */
 function read(detail: Detail, stroke: Stroke, { columns, height }: { columns: number; height: number }) {
   if (stroke.kind === 'escape' || stroke.kind === 'enter' || stroke.kind === 'left') return null;
   const last = Math.max(0, wrapLines(detail.text, columns).length - height);

@@ -8,13 +8,13 @@ export interface ProgressState {
   name: string;
   done: number;
   total: number;
-  /** How far it is, in words: `3 of 10`. */
+  /** The progress in words: `3 of 10`. */
   counted: string;
 }
 
 const BAR_MAX = 30;
 
-/** A bar that grows while `run` goes on; it stays where it stands at the end. */
+/** Shows a bar that grows while `run` works; the bar stays on the screen at the end. */
 export async function showProgress(
   deps: { terminal: Terminal; signal: AbortSignal },
   store: Store<ProgressState>,

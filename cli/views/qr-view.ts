@@ -12,7 +12,7 @@ export interface QrState {
   code: { qr: string; expiresAtMs: number } | null;
 }
 
-/** A QR code, drawn anew as the store gets another one, until `run` ends. */
+/** Draws a QR code, and each new one of the store, until `run` ends. */
 export async function showQr(
   deps: { terminal: Terminal; signal: AbortSignal },
   store: Store<QrState>,
@@ -31,7 +31,7 @@ function QrView({ store, hasColor }: { store: Store<QrState>; hasColor: boolean 
   const lines = code ? drawQr(code.qr, hasColor ? 'dark' : 'light') : [];
   const needed = { columns: lines[0]?.length ?? 0, rows: lines.length + 3 };
   const fits = needed.columns <= size.columns && needed.rows <= size.rows;
-  // Black on white whatever the terminal's colours are: phones find no code that is inverted.
+  // Black on white whatever the terminal's colours are, because phones do not find an inverted code.
   const colors = hasColor ? { color: 'black', backgroundColor: 'white' } : {};
   return h(
     Box,

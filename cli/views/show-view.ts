@@ -5,8 +5,8 @@ import type { Terminal } from '../terminal.ts';
 const FPS_MAX = 15;
 
 /**
- * Draws a view while `run` goes on, and leaves the terminal as it was: cursor, screen and line mode. Ends with `run`, or
- * when the signal fires; then without an error. What `run` throws is thrown.
+ * Draws a view while `run` works, and restores the terminal: cursor, screen and line mode. Ends with `run`, or without
+ * an error when the signal fires. Throws the errors of `run`.
  */
 export async function showView(
   deps: { terminal: Terminal; signal: AbortSignal },
@@ -22,12 +22,12 @@ export async function showView(
   const app = render(view, {
     stdin,
     stdout,
-    // It means the same everywhere: see `interrupt`.
+    // Ctrl-C works as in all commands: see `interrupt`.
     exitOnCtrlC: false,
     patchConsole: false,
-    // Decided already: a terminal is one in CI, too.
+    // The caller has checked that this is a terminal; Ink would not draw on one in CI.
     interactive: true,
-    // What stood there before comes back at the end.
+    // The previous content of the terminal comes back at the end.
     alternateScreen: isFullScreen,
     maxFps: FPS_MAX,
   });
@@ -50,7 +50,7 @@ export async function showView(
   if (crash) throw crash;
 }
 
-/** In raw mode the terminal makes no signal of Ctrl-C. */
+/** Sends the signal of Ctrl-C, which the terminal does not do in raw mode. */
 export function interrupt(): void {
   process.kill(process.pid, 'SIGINT');
 }

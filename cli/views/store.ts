@@ -1,8 +1,8 @@
-/** What a view shows, changed from outside of it. */
+/** The data that a view shows; code outside of the view changes it. */
 export interface Store<T> {
   get(): T;
   change(change: Partial<T>): void;
-  /** Calls it after each change; what it gives ends that. */
+  /** Calls the listener after each change; the returned function ends that. */
   subscribe(listener: () => void): () => void;
 }
 

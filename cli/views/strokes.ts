@@ -10,8 +10,8 @@ const TEXT_OR_CONTROL = /[^\p{Cc}]+|\p{Cc}/gu;
 const CONTROL = /\p{Cc}/u;
 
 /**
- * The strokes of one input, in their order. Who types fast, or a machine that is slow, makes one input of several:
- * `webhook.test` and Enter arrive as `webhook.test\r`.
+ * The strokes of one input, in their order. Several strokes arrive as one input when a user types fast or the machine
+ * is slow: `webhook.test` and Enter arrive as `webhook.test\r`.
  */
 export function strokesOf(input: string, key: Key): Stroke[] {
   if (key.upArrow) return [{ kind: 'up' }];

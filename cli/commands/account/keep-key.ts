@@ -1,7 +1,7 @@
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../fault.ts';
 
-/** UsageError when the profile holds a key already: it was shown once, and the new one would take its place. */
+/** Throws UsageError when the profile already holds a key: it was shown only once, and a new one would overwrite it. */
 export function refuseToOverwriteKey({ profile, url }: Context): void {
   if (!profile.account(url).api_key) return;
   throw new UsageError(

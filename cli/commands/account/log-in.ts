@@ -2,7 +2,7 @@ import type { Session } from '@posthorn/sdk/index.ts';
 import type { Context } from '../../context.ts';
 import { sessionOf } from '../../session.ts';
 
-/** Logs in and remembers the login. A key of another company is forgotten: it would act for that one. */
+/** Logs in and remembers the login. A key of another company is forgotten, since it would act for that company. */
 export async function logIn(
   context: Context,
   credentials: { email: string; password: string },

@@ -13,7 +13,7 @@ export const logout = defineCommand({
         .session()
         .auth.logout()
         .catch((error: unknown) => {
-          // A login that is over already is as good as ended.
+          // The login had already ended.
           if (!(error instanceof PosthornError && error.status === 401)) throw error;
         });
     }

@@ -12,7 +12,7 @@ export const quickRegister = defineCommand({
     refuseToOverwriteKey(context);
     const made = await context.anonymous().auth.quickRegister({ body: { email } });
     const { company_id, api_key, password } = made;
-    // Before it is kept: where nothing can be written, it would be lost.
+    // Shown before it is stored: if the profile cannot be written, the key would be lost.
     context.out.show(
       made,
       fields({ company_id, email: made.email, password, api_key, profile: context.profile.path }),

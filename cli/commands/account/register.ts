@@ -22,14 +22,14 @@ export const register = defineCommand({
       body: { company_name: company, owner_email: email, owner_name: name, password },
     });
     const { company_id, slug, token: api_key } = made;
-    // Before it is kept: where nothing can be written, the key would be lost.
+    // Shown before it is stored: if the profile cannot be written, the key would be lost.
     context.out.show(made, fields({ company_id, slug, api_key, profile: context.profile.path }));
     context.profile.update(
       context.url,
       { api_key, company_id, email, session: undefined, instance_id: undefined },
       { isDefault: true },
     );
-    // The code for the e-mail can be entered with a login only.
+    // Only a logged-in user can enter the code from the e-mail.
     const isLoggedIn = await logIn(context, { email, password }).then(
       () => true,
       () => false,

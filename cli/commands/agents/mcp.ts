@@ -13,7 +13,7 @@ Tools that make, show or change credentials are never offered, and values of web
     tools: list('groups', 'offer these groups alone, e.g. send,messages,chats; default all'),
   },
   async run(context, { allowWrites, allow, tools: groups }) {
-    // Loaded by this command alone.
+    // Only this command loads it.
     const { serveTools } = await import('../../mcp/serve.ts');
     await serveTools(context, { allowWrites, allow, groups });
   },

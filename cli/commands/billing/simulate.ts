@@ -15,7 +15,7 @@ const ACTIONS = {
 
 type Action = keyof typeof ACTIONS;
 
-/** What happens at the simulated payment provider, one command each. */
+/** One command for each action of the simulated payment provider. */
 export const simulateCommands: readonly Command[] = (Object.keys(ACTIONS) as Action[]).map((action) =>
   defineCommand({
     name: `billing simulate ${action}`,

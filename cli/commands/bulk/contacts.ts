@@ -6,7 +6,7 @@ export interface Contact {
   text: string;
 }
 
-/** The rows to send, checked as a whole before the first one is sent. UsageError says which line is wrong. */
+/** The rows to send. All are checked before the first one is sent. UsageError says which line is wrong. */
 export function parseContacts(csv: Uint8Array, file: string): Contact[] {
   const [header, ...rows] = parseCsv(textOf(csv, file));
   const names = header?.cells.map((name) => name.trim()) ?? [];
@@ -25,7 +25,7 @@ export function parseContacts(csv: Uint8Array, file: string): Contact[] {
   });
 }
 
-/** Spreadsheets also write older encodings, whose letters would arrive as replacement characters. */
+/** Spreadsheets also write older encodings; read as UTF-8, their letters would become replacement characters. */
 function textOf(csv: Uint8Array, file: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(csv);

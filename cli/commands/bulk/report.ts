@@ -17,10 +17,10 @@ export interface Report {
 
 const COLUMNS = ['to', 'status', 'message_id', 'reason'] as const;
 
-/** Begins the report when there is none, and goes on with one that is there. UsageError for a file that is no report. */
+/** Begins a report, or continues one that exists. UsageError for a file that is no report. */
 export async function openReport(file: string): Promise<Report> {
   const text = await read(file);
-  // A run that is killed while it writes leaves part of a line: that row is sent again, under its key.
+  // A run that is killed while it writes leaves part of a line: the next run sends that row again, under its key.
   const whole = text.slice(0, text.lastIndexOf('\n') + 1);
   const [header, ...rows] = whole === '' ? [] : parseCsv(whole);
   const isReport = header?.cells.join() === COLUMNS.join();

@@ -13,7 +13,7 @@ import { openReport, type Report, type ReportRow } from './report.ts';
 
 /** Long enough for the limit of requests, which is counted by the minute. */
 const PATIENCE = { deadlineMs: 180_000, retries: 5 };
-/** These hold for every row: the run ends, and goes on when it is started again. */
+/** Errors that would repeat for every row: they end the run, and the next run continues. */
 const ENDS_THE_RUN: ReadonlySet<string> = new Set([
   ...['INSTANCE_NOT_CONNECTED', 'INSTANCE_BANNED', 'INSTANCE_HARD_PAUSED', 'INSTANCE_NOT_FOUND'],
   'PLAN_LIMIT_REACHED',
@@ -63,7 +63,7 @@ key, which comes from file and recipient, for 72 hours. Rows that were refused a
   },
 });
 
-/** The same row of the same file has the same key; to whom it goes is not told by it. */
+/** The same row of the same file has the same key, which does not reveal the recipient. */
 function keyOf(campaign: string, { to }: Contact): string {
   return `bulk-${createHash('sha256')
     .update(JSON.stringify([campaign, to]))
@@ -114,7 +114,7 @@ async function sendOne(
     );
     return { to: contact.to, status: 'accepted', message_id: sent.message_id, reason: '' };
   } catch (error) {
-    // What is wrong with one row must not end the run; a wrong key or a service that is away must.
+    // A fault in one row must not end the run; a wrong key or an unreachable service must.
     const isOfThisRow =
       error instanceof PosthornError &&
       [400, 409, 413, 422].includes(error.status) &&

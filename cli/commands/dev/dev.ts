@@ -10,7 +10,7 @@ import { freshPhone, scan } from '../scan.ts';
 import { listen } from '../webhooks/listen.ts';
 
 const INSTANCE = 'dev';
-/** An instance that does not pair by itself within this time is paired. */
+/** If an instance does not pair by itself within this time, the command pairs it. */
 const AUTO_PAIR_MS = 3_000;
 
 export const dev = defineCommand({
@@ -30,7 +30,7 @@ export const dev = defineCommand({
       const client = context.client();
       const [newest] = (await client.events.list({ query: { limit: 1 } })).data;
       const instance = await connectedInstance(context, client);
-      // Shown is what happens from now on, and something may have before the stream is open.
+      // The output starts after the newest event so far, so it includes events from before the stream opens.
       const after = newest?.cursor ?? (await firstCursor(client));
       context.profile.update(context.url, { instance_id: instance.id });
       tell(context, instance);
@@ -45,7 +45,10 @@ export const dev = defineCommand({
   },
 });
 
-/** What the environment or the profile brings counts; else a company is registered and kept in the profile. */
+/**
+ * Uses the credentials of the environment or the profile; without any, it registers a company and keeps it in the
+ * profile.
+ */
 async function registerOnce(context: Context): Promise<void> {
   try {
     context.client();
@@ -72,12 +75,12 @@ async function connectedInstance(context: Context, client: Client): Promise<Inst
   await client.instances.connect({ instanceId });
   const ready = await waitUntilConnected({ client, signal }, instanceId, AUTO_PAIR_MS).catch(() => null);
   if (ready) return ready;
-  // It may pair by itself after all; whether it is paired, the wait tells.
+  // The instance may still pair by itself; the wait below shows whether it is paired.
   await scan(context, client, instanceId, freshPhone()).catch(() => undefined);
   return waitUntilConnected({ client, signal }, instanceId);
 }
 
-/** Of the first event of a company that had none a moment ago. */
+/** The cursor of the first event of a company that had none a moment ago. */
 async function firstCursor(client: Client): Promise<string | undefined> {
   const { data } = await client.events.list({ query: { limit: 200 } });
   return data.at(-1)?.cursor;

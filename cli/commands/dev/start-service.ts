@@ -7,18 +7,18 @@ import type { Context } from '../../context.ts';
 import { CommandError, EXIT } from '../../fault.ts';
 
 const START_MS = 120_000;
-/** Longer than the service gives itself, with its database. */
+/** Longer than the service and its database take to stop. */
 const STOP_MS = 60_000;
 const PAUSE_MS = 250;
 
 export interface Service {
-  /** Ends what was started here; a service that ran before goes on. */
+  /** Ends a service that was started here; one that ran before keeps running. */
   stop(): Promise<void>;
 }
 
 /**
- * The service at the address of the context: the one that runs, else one that is started from the checkout this is
- * called in. CommandError with exit code 3 when there is neither.
+ * The service at the address of the context: one that runs already, else one started from the checkout that contains
+ * the current folder. CommandError with exit code 3 when there is neither.
  */
 export async function openService(context: Context): Promise<Service> {
   if (await isReady(context)) return { stop: async () => undefined };
@@ -39,14 +39,15 @@ async function start(context: Context, entry: string, port: string): Promise<Ser
     cwd: path.dirname(path.dirname(entry)),
     env: { ...context.env, PORT: port, ...(sandboxPort ? { SANDBOX_PORT: sandboxPort } : {}) },
     stdio: ['ignore', 'ignore', 'pipe'],
-    // Ctrl-C is for us to pass on: it shall end after what is shown of it.
+    // In its own process group Ctrl-C does not reach it: we end it after its last events were shown.
     detached: true,
   });
   let said = '';
   child.stderr.on('data', (chunk) => {
     said = `${said}${chunk}`.slice(-2_000);
   });
-  // However this ends, it leaves no service behind. A service that is asked twice stops at once, and leaves its database.
+  // No exit may leave the service running. A second signal would stop the service at once and leave its database
+  // running.
   let isAsked = false;
   const ask = () => {
     if (!isAsked) child.kill('SIGTERM');
@@ -85,7 +86,7 @@ async function isReady(context: Context): Promise<boolean> {
     );
 }
 
-/** `standalone/main.js` of the checkout that the folder is in. */
+/** `standalone/main.js` of the checkout that contains the folder. */
 function findStandalone(folder: string): string | null {
   const entry = path.join(folder, 'standalone', 'main.js');
   if (existsSync(entry) && existsSync(path.join(folder, 'node_modules'))) return entry;

@@ -5,13 +5,13 @@ import { EXIT } from '../../fault.ts';
 import { VERSION } from '../../version.ts';
 import { type Finding, failure, failureOf, ok, warning } from './finding.ts';
 
-/** Webhooks are refused by receivers whose clock is off by more, as it is here. */
+/** Receivers refuse webhooks if their clock is off by more than this. */
 const SKEW_ERROR_S = 300;
 const SKEW_WARNING_S = 30;
 const STREAM_WAIT_MS = 10_000;
 const SHOWN_MAX = 10;
 
-/** The service answers, can serve, has the time that we have and a version that fits. */
+/** Checks that the service answers and is ready, and that its clock and version fit ours. */
 export async function checkService({ url, anonymous, signal }: Context): Promise<Finding[]> {
   const client = anonymous();
   let date: string | null = null;
@@ -46,7 +46,7 @@ async function checkReadiness(client: Client): Promise<Finding> {
   }
 }
 
-/** By the header Date, whose unit is a second. */
+/** Compares our clock with the Date header, which has a precision of a second. */
 export function checkClock(date: string | null, nowMs: number): Finding[] {
   const atMs = Date.parse(date ?? '');
   if (Number.isNaN(atMs)) return [];
@@ -71,7 +71,7 @@ async function checkVersion(client: Client): Promise<Finding> {
   }
 }
 
-/** The credentials count. Null where there are none. */
+/** Checks that the credentials are valid. The client is null without any. */
 export async function checkKey(context: Context): Promise<{ findings: Finding[]; client: Client | null }> {
   const { profile, signal } = context;
   try {
@@ -120,7 +120,7 @@ export async function checkInstances(client: Client): Promise<Finding[]> {
   ];
 }
 
-/** Endpoints that are off, and those whose deliveries of the last day failed. */
+/** Reports webhooks that are disabled, and those with failed deliveries in the last day. */
 export async function checkWebhooks(client: Client): Promise<Finding[]> {
   try {
     const [{ data }, metrics] = await Promise.all([
@@ -142,7 +142,7 @@ export async function checkWebhooks(client: Client): Promise<Finding[]> {
       ? findings
       : [ok('webhooks', `${data.length}, none of which failed in 24 hours`)];
   } catch (error) {
-    // A role that may not see them has none to look after.
+    // A role that may not see webhooks need not look after them.
     const denied = error instanceof PosthornError && error.status === 403;
     return denied ? [] : [failureOf('webhooks', error)];
   }
@@ -153,7 +153,7 @@ function disabled({ id, url, disabled_reason }: Webhook): Finding {
   return warning('webhooks', `${id} (${url}) is switched off${why}`, `msgctl webhooks update ${id} --enable`);
 }
 
-/** The event stream opens, which proxies that buffer or do not know streams prevent. */
+/** Checks that the event stream opens: a proxy that buffers answers prevents it. */
 export async function checkStream(client: Client, signal: AbortSignal): Promise<Finding> {
   const ending = new AbortController();
   const end = () => ending.abort();

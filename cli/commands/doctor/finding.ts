@@ -1,14 +1,14 @@
 import { PosthornError } from '@posthorn/sdk/index.ts';
 import { CommandError, EXIT } from '../../fault.ts';
 
-/** One line of the doctor's: what was looked at, how it is, and what to do about it. */
+/** One line of the doctor's report: the check, its result, and advice. */
 export interface Finding {
   check: string;
   level: 'ok' | 'warning' | 'error';
   says: string;
-  /** What to do. */
+  /** Advice. */
   todo?: string;
-  /** Of an error: the exit code of the whole. */
+  /** The exit code of the command when this check failed. */
   exitCode?: number;
 }
 
@@ -24,7 +24,7 @@ export function failure(check: string, says: string, todo: string, exitCode: num
   return { check, level: 'error', says, todo, exitCode };
 }
 
-/** What a call that failed says, with what to do by its kind. */
+/** The finding for a failed call, with advice by the kind of the error. */
 export function failureOf(check: string, error: unknown): Finding {
   if (!(error instanceof PosthornError)) {
     const exitCode = error instanceof CommandError ? error.exitCode : EXIT.failed;

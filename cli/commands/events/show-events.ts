@@ -6,7 +6,7 @@ import type { TableState } from '../../views/live-table.ts';
 import { createStore } from '../../views/store.ts';
 import { prettyJson } from '../pretty-json.ts';
 
-/** Events that are kept to look at; older ones are in the log. */
+/** Number of events kept in memory; older ones are in the log. */
 const KEPT_MAX = 1_000;
 
 type Shown = ListedEvent | StreamedEvent;
@@ -69,7 +69,7 @@ function rowOf({ event_id, created_at, type, data }: Shown) {
   };
 }
 
-/** What somebody wrote first, since the line is cut. */
+/** Puts the content first, since the line may be cut. */
 function summaryOf(data: Shown['data']): string {
   const { content, ...rest } = data as Record<string, unknown>;
   return [content, rest].flatMap((part) => (part === undefined ? [] : [JSON.stringify(part)])).join(' ');

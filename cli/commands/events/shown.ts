@@ -8,8 +8,8 @@ interface ShownEvent {
 }
 
 /**
- * One line: when, what, and what it says. On a terminal it is as wide as that and begins with the part that differs from
- * one event to the next; a pipe gets all of it.
+ * One line: time, type and data. On a terminal it is cut to the width and its data begins with the part that differs
+ * between events; a pipe gets all of it.
  */
 export function shownEvent(
   { created_at, type, event_id, data }: ShownEvent,
@@ -20,7 +20,7 @@ export function shownEvent(
   return `${printable(created_at)}  ${printable(type)}  ${printable(event_id)}  ${printable(data)}`;
 }
 
-/** Who it is about and what was written come first; what the type says already, and what is not so, is left out. */
+/** Puts the person and the text first; leaves out what the type says already, and empty and false fields. */
 function told(data: unknown): string {
   if (typeof data !== 'object' || data === null) return printable(data);
   const {

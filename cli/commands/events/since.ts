@@ -15,9 +15,8 @@ export function parseSince(given: string, nowMs = Date.now()): number {
 }
 
 /**
- * Where to begin so that what happened since then comes first: the events at and after that time that
- * cannot be had by cursor (`first`), and the cursor to go on from. Pages back, newest first, and keeps
- * one page at most; null when there were no events at all.
+ * The place in the log at a time: the events at and after it that no cursor precedes (`first`), and the cursor to
+ * continue from. Pages back, newest first, and keeps one page at most; null when there were no events at all.
  */
 export async function placeOf(
   client: Client,

@@ -2,7 +2,7 @@ import type { Client, EventPattern } from '@posthorn/sdk/index.ts';
 import type { Context } from '../../context.ts';
 import { shownEvent } from './shown.ts';
 
-/** Prints events, a line each, until Ctrl-C or until there were `count`. Resumes by itself. */
+/** Prints events, one a line, until Ctrl-C or until `count` were printed. Reconnects by itself. */
 export async function tailFrom(
   context: Context,
   client: Client,

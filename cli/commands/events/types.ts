@@ -4,14 +4,18 @@ import { EVENT_NAMES } from '../../event-names.ts';
 import { UsageError } from '../../fault.ts';
 import { didYouMean } from '../../similar.ts';
 
-/** Every pattern that names something: all, families (`message.*`), kinds (`*.received`), and the events themselves. */
+/**
+ * Every pattern that matches an event: all, families (`message.*`), kinds (`*.received`), and the events themselves.
+ */
 const PATTERNS: readonly string[] = [
   '*',
   ...new Set(EVENT_NAMES.flatMap((name) => [`${name.split('.')[0]}.*`, `*.${name.split('.')[1]}`])),
   ...EVENT_NAMES,
 ];
 
-/** Names or patterns of events. One that no event fits is refused: it would wait in silence. */
+/**
+ * Names or patterns of events. A name that matches no event is refused, since the command would wait for it in silence.
+ */
 export function eventTypes(help: string): Param<EventPattern[]> {
   const names = list('types', help);
   return {

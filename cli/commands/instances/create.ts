@@ -37,7 +37,7 @@ export const createInstance = defineCommand({
   },
 });
 
-/** Where nothing can be kept, as in a container that is read-only, the instance is there all the same. */
+/** A profile that cannot be written, as in a read-only container, must not fail the command: the instance exists. */
 function remember({ profile, url, out }: Context, instanceId: string): void {
   try {
     profile.update(url, { instance_id: instanceId });

@@ -6,10 +6,10 @@ import type { QrState } from '../../views/qr-view.ts';
 import { createStore } from '../../views/store.ts';
 import { waitUntilConnected } from './wait-until-connected.ts';
 
-/** An instance that pairs by itself does so sooner: no code need be drawn then. */
+/** An instance that pairs by itself does so within this time, so no code has to be drawn. */
 const PATIENCE_MS = 1_500;
 
-/** Waits until the instance is connected. On a terminal it draws the QR code meanwhile, and each that follows it. */
+/** Waits until the instance is connected. On a terminal it draws each QR code meanwhile. */
 export async function pairOnTerminal(
   context: Context,
   client: Client,
@@ -26,7 +26,7 @@ export async function pairOnTerminal(
   return soon ?? drawUntilConnected({ client, terminal, signal }, { id, name }, timeoutMs);
 }
 
-/** CommandError when the time is over or the view was ended. */
+/** Throws CommandError when the time is over or the user ended the view. */
 export async function drawUntilConnected(
   deps: { client: Client; terminal: Terminal; signal: AbortSignal },
   { id, name }: Pick<Instance, 'id' | 'name'>,
@@ -50,7 +50,7 @@ interface Code {
   expires_at: string;
 }
 
-/** Hands over each QR code of the instance, until it is connected. */
+/** Passes on each QR code of the instance until it is connected. */
 export async function followCodes(
   { client, signal }: { client: Client; signal: AbortSignal },
   instanceId: string,
@@ -67,12 +67,12 @@ export async function followCodes(
       instanceId,
       types: ['instance.qr_updated'],
       signal: ending.signal,
-      // From now on each is told; the present one has been.
+      // Events tell of later codes; the present one was announced before the stream opened.
       onOpen: present,
     });
     for await (const { data } of events) take(data);
   })();
-  // Waiting goes on without them, and says what is wrong if anything is.
+  // Waiting continues without codes, and reports any fault itself.
   codes.catch(() => undefined);
   try {
     return await waitUntilConnected({ client, signal }, instanceId, timeoutMs);

@@ -48,7 +48,7 @@ async function watchCodes(context: Context, instanceId: string, timeoutMs: numbe
   out.item(connected, shownInstance(connected));
 }
 
-/** On a terminal, as text: black on white where colours may be used. */
+/** The code as text on a terminal, black on white if colours are allowed. */
 async function drawn({ terminal }: Context, qr: string): Promise<string> {
   if (!terminal) return '';
   const { drawQr } = await import('../../qr/draw.ts');

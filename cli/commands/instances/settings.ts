@@ -19,7 +19,7 @@ export const setSettings = defineCommand({
   },
 });
 
-/** The settings that are written as name=value. Throws UsageError for one that is none; the service judges the values. */
+/** Parses settings written as name=value. Throws UsageError for an unknown name; the service checks the values. */
 export function parseSettings(items: readonly string[]): UpdateSettingsBody {
   const settings = parseAssignments(items);
   checkFields(endpointNamed('instances.updateSettings'), Object.keys(settings));

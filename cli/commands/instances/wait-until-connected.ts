@@ -3,10 +3,12 @@ import type { Client, Instance } from '@posthorn/sdk/index.ts';
 import { CommandError } from '../../fault.ts';
 
 const FIRST_PAUSE_MS = 200;
-/** Requests count against the limit of the company, 60 a minute: a long wait may not use them up. */
+/** Requests count against the company's limit of 60 a minute: a long wait must not use it up. */
 const LAST_PAUSE_MS = 3_000;
 
-/** The instance once it is CONNECTED. CommandError when it cannot become so any more or `timeoutMs` are over. */
+/**
+ * Waits until the instance is CONNECTED. Throws CommandError when it cannot become so any more, or after `timeoutMs`.
+ */
 export async function waitUntilConnected(
   deps: { client: Client; signal: AbortSignal },
   instanceId: string,

@@ -8,7 +8,7 @@ import type { Level, TableState } from '../../views/live-table.ts';
 import { createStore } from '../../views/store.ts';
 import { prettyJson } from '../pretty-json.ts';
 
-/** Between two looks when events tell of changes, and when none does. */
+/** Pause between two requests when events report changes, and when none does. */
 const LEAST_PAUSE_MS = 1_500;
 const LONGEST_PAUSE_MS = 30_000;
 const LIMIT = 200;
@@ -43,7 +43,7 @@ export const watchInstances = defineCommand({
   },
 });
 
-/** Looks at all instances at first, when an event tells of one, and now and then. */
+/** Reads all instances at the start, when an event reports a change, and from time to time. */
 async function follow(
   client: Client,
   signal: AbortSignal,
@@ -56,10 +56,10 @@ async function follow(
   let wake = () => {};
   const listening = (async () => {
     const types = ['instance.*'] as const;
-    // What changed before the stream stood is told by no event.
+    // No event reports changes from before the stream opened.
     const onOpen = () => wake();
     for await (const _ of client.events.stream({ types, signal: ending.signal, onOpen })) wake();
-    // Without events it looks by time alone.
+    // Without events it reads by time alone.
   })().catch(() => undefined);
   try {
     for (let isFirst = true; !signal.aborted; isFirst = false) {

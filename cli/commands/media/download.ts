@@ -18,7 +18,7 @@ export const downloadMedia = defineCommand({
   },
 });
 
-/** Takes the place of what is there once all of it has come; a pipe or a device gets it as it comes. */
+/** Replaces an existing file once the whole download has arrived; a pipe or a device gets the bytes as they arrive. */
 async function save({ signal }: Context, answer: Response, file: string): Promise<void> {
   const found = await stat(file).catch(() => null);
   const isStream = found !== null && !found.isFile();

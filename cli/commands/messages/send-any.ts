@@ -47,7 +47,7 @@ const SENDS: readonly {
   { word: 'forward', method: 'forward', takes: 'forward_chat_id=<chat> message_id=<id>' },
 ];
 
-/** One command for each: the fields of its body are written as they stand in the API. */
+/** One command for each send; the fields of its body have the same names as in the API. */
 export const sendCommands: readonly Command[] = SENDS.map(({ word, method, takes, media }) =>
   defineCommand({
     name: `send ${word}`,

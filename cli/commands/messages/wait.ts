@@ -8,15 +8,16 @@ const STATES = ['sent', 'delivered', 'read', 'played'] as const;
 const DEFAULT_TIMEOUT_S = 60;
 const QUEUED_LONG_MS = 1_000;
 
-/** What every send takes to wait for its message. */
+/** The flags with which every send waits for its message. */
 export const waitFlags = {
   wait: oneOf('state', STATES, `return once it is ${STATES.join(', ')}, or further`),
   timeout: integer('seconds', `how long --wait waits, default ${DEFAULT_TIMEOUT_S}`, { max: 3600 }),
 };
 
 /**
- * Shows what was accepted, or with `wait` the message once it got so far. Throws MessageFailedError (exit code 1) when it
- * fails, and CommandError with exit code 6 when it took longer: it may still come about.
+ * Shows the accepted send, or with `wait` the message once it has reached that state. Throws MessageFailedError (exit
+ * code 1) when the message fails, and CommandError with exit code 6 when the time is over: the message may still get
+ * there.
  */
 export async function showAccepted(
   context: Context,
@@ -43,10 +44,11 @@ export async function showAccepted(
     .client()
     .messages.waitFor({ instanceId, messageId }, wait, patience)
     .catch((error: unknown) => {
-      // It was accepted, whatever became of the wait: who repeats the command for a fault would send it twice.
+      // The message was accepted even if the wait failed: somebody who repeats the command because of the error would
+      // send it twice.
       if (error instanceof PosthornError) error.fields.message_id = messageId;
       else if (context.signal.aborted) throw interrupted(messageId);
-      // Of the wait, not of a request: the message is there and not there yet.
+      // Only a timeout of the wait has a status; a timeout of a request is thrown as it is.
       if (!(error instanceof TimeoutError) || !error.fields.status) throw error;
       const { status } = error.fields as Pick<Message, 'status'>;
       throw new CommandError(`the message is ${status}, not ${wait}, after ${timeoutS} s: ${messageId}`, {
@@ -57,7 +59,7 @@ export async function showAccepted(
   context.out.show({ ...accepted, ...message }, knownFields(message));
 }
 
-/** Empty for what is nothing to wonder about: a message that is queued for a moment. */
+/** The reason for the wait; empty for a message that has been queued only for a moment. */
 function waitingFor({ status, typing_until }: Message, waitedMs: number): string {
   if (typing_until) return `typing until ${typing_until}`;
   if (status !== 'queued') return status;

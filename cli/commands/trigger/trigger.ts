@@ -7,7 +7,7 @@ import { shownEvent } from '../events/shown.ts';
 import { TRIGGERS, WITH_TEXT } from './triggers.ts';
 
 const OTHER_PHONE = '5511999990001';
-/** A send may have others before it, and people to imitate. */
+/** Longer than a send that waits behind others and imitates typing. */
 const WAIT_MS = 45_000;
 const FIRST_PAUSE_MS = 250;
 /** Requests count against the limit of the company. */

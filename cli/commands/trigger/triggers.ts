@@ -1,7 +1,7 @@
 import type { Client } from '@posthorn/sdk/index.ts';
 import type { SandboxApi } from '../../sandbox-api.ts';
 
-/** Who makes an event happen. */
+/** The parties that make an event happen. */
 export interface Acting {
   client: Client;
   sandbox: SandboxApi;
@@ -10,11 +10,11 @@ export interface Acting {
   own: string;
   /** The virtual phone on the other side. */
   other: string;
-  /** What is written, in place of a text of ours. */
+  /** The text to write in place of the default. */
   text: string | undefined;
 }
 
-/** Those in which somebody writes something. */
+/** Events in which somebody writes a text. */
 export const WITH_TEXT: readonly string[] = [
   ...[
     'message.received',
@@ -28,7 +28,7 @@ export const WITH_TEXT: readonly string[] = [
   'text.delivery_failed',
 ];
 
-/** A picture of one pixel, and the shortest PDF that is one. */
+/** A picture of one pixel, and the shortest valid PDF. */
 const PNG =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const PDF =
@@ -36,7 +36,7 @@ const PDF =
 
 const HELLO = 'Hello from the sandbox';
 
-/** What is done, so that the event comes as it would come from a person: none of them is written by hand. */
+/** The action that causes each event. The service itself then writes the event, as it does for a person's action. */
 export const TRIGGERS: Readonly<Record<string, (acting: Acting) => Promise<unknown>>> = {
   'message.received': (acting) => writeText(acting),
   'text.received': (acting) => writeText(acting),
@@ -103,10 +103,12 @@ function act({ sandbox, other }: Acting, action: string, body: Record<string, un
   return sandbox.call({ method: 'POST', path: `/phones/${encodeURIComponent(other)}/${action}`, body });
 }
 
-/** The instance writes to the other phone, which is online and reads. Forced: the guard would stop repeats. */
+/**
+ * The instance writes to the other phone, which is online and reads. Forced, because the guard would refuse repeats.
+ */
 async function send({ client, sandbox, instanceId, other, text = 'Hello' }: Acting) {
   const body = { phone: other, online: true, auto_read: true, read_receipts: true };
   await sandbox.call({ method: 'POST', path: '/phones', body });
-  // Short: an instance that types as a person takes seconds for a sentence.
+  // A short text: an instance that imitates typing takes seconds for a sentence.
   return client.messages.sendText({ instanceId, body: { to: other, text }, force: true });
 }

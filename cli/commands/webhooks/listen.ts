@@ -52,7 +52,7 @@ standalone.`,
       secrets.push(secretOf(context));
       context.out.note(`signed with ${secrets[0]}`);
     }
-    // It brings Node's HTTP along, which no other command uses.
+    // It loads the HTTP module of Node.js, which no other command uses.
     const { forwardEvents } = await import('./forward/forward-events.ts');
     await forwardEvents(context, {
       target: { url: parseTarget(forwardTo), headers: parseHeaders(header) ?? {}, isInsecure: insecure },
@@ -90,7 +90,7 @@ async function receive(context: Context, receiving: Receiving): Promise<void> {
         ...(events.length > 0 ? { events } : {}),
         instance_id: instanceId,
       };
-      // Not called off by Ctrl-C: what may have been made could not be deleted then.
+      // Ctrl-C does not abort this call: a webhook that was perhaps created could not be deleted then.
       const made = await context.client().webhooks.create({ body }, { signal: undefined });
       webhookId = made.id;
       secrets.push(made.secret);
@@ -103,7 +103,7 @@ async function receive(context: Context, receiving: Receiving): Promise<void> {
   }
 }
 
-/** Made once for a service and kept: a receiver is told of it once. */
+/** Made once for each service and kept, so that a receiver has to be configured only once. */
 function secretOf({ profile, url }: Context): string {
   const kept = profile.account(url).forward_secret;
   if (kept) return kept;

@@ -7,7 +7,7 @@ import type { Output } from '../../output.ts';
 import { shownEvent } from '../events/shown.ts';
 
 const BODY_MAX_BYTES = 16 * 1024 * 1024;
-/** How long a delivery that is under way at the end may take. */
+/** How long a delivery in progress may still take at the end. */
 const CLOSE_MS = 1_000;
 
 export interface ReceiverOptions {
@@ -15,9 +15,9 @@ export interface ReceiverOptions {
   port: number;
   /** Read at each delivery, so that one may be added later. Empty: signatures are not checked. */
   secrets: readonly string[];
-  /** What genuine deliveries are answered with. */
+  /** The status with which genuine deliveries are answered. */
   status: number;
-  /** Done after so many; null for never. */
+  /** Done after this many deliveries; null for never. */
   count: number | null;
 }
 
@@ -61,7 +61,7 @@ export async function startReceiver(deps: { out: Output }, options: ReceiverOpti
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeIdleConnections();
-      // A delivery under way is answered. A connection that says nothing more would keep us for minutes.
+      // A delivery in progress still gets its answer. A silent connection would keep us waiting for minutes.
       const late = setTimeout(() => server.closeAllConnections(), CLOSE_MS);
       await closed;
       clearTimeout(late);
@@ -130,7 +130,7 @@ function isEvent(value: unknown): value is Parameters<typeof shownEvent>[0] {
   return typeof value === 'object' && value !== null && 'event_id' in value && 'type' in value;
 }
 
-/** Each delivery on a connection of its own, so that the end need not wait for idle ones. */
+/** Closes the connection after each delivery, so that the end need not wait for idle ones. */
 function answer(response: ServerResponse, status: number): void {
   response.writeHead(status, { connection: 'close' }).end();
 }

@@ -9,7 +9,7 @@ import { createStore } from '../../views/store.ts';
 import { prettyJson } from '../pretty-json.ts';
 
 const STATUSES = ['all', 'success', 'failure', 'stuck'] as const;
-/** Requests count against the limit of the company: twenty of sixty a minute. */
+/** Requests count against the company's limit: this takes twenty of sixty a minute. */
 const DEFAULT_PAUSE_S = 3;
 const LIMIT = 200;
 
@@ -42,7 +42,10 @@ type Look = (
   onFault: (why: string) => void,
 ) => Promise<void>;
 
-/** Hands over the newest deliveries again and again. Throws what the first look throws; later ones may fail. */
+/**
+ * Reads the newest deliveries again and again and passes them on. Throws if the first request fails; later ones may
+ * fail.
+ */
 async function poll(
   deps: { client: Client; signal: AbortSignal; status: Status; pauseMs: number },
   take: (rows: Delivered[]) => void,
@@ -64,7 +67,7 @@ async function poll(
 async function printDeliveries({ out, signal }: Context, look: Look): Promise<void> {
   let seen: Set<number> | null = null;
   const take = (rows: Delivered[]) => {
-    // What was there before is not news.
+    // Deliveries from before the start are not news.
     const known = seen ?? new Set(rows.map(({ log_id }) => log_id));
     for (const row of rows.toReversed()) {
       if (known.has(row.log_id)) continue;

@@ -2,11 +2,11 @@ import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** As the service gives an attempt: the reading of the answer included. */
+/** The service's time limit for an attempt, which includes reading the answer. */
 const TIMEOUT_MS = 15_000;
 const FIRST_PAUSE_MS = 250;
 const LAST_PAUSE_MS = 5_000;
-/** Tries of an event that is answered, and answered with something that may pass. */
+/** The most attempts of an event whose answers are temporary failures. */
 const ANSWERS_MAX = 5;
 
 export interface Target {
@@ -24,8 +24,8 @@ export interface Delivered {
 }
 
 /**
- * Posts until there is an answer, however long nobody listens: a receiver that is being restarted misses nothing.
- * Answers that the service would retry are tried again a few times; the last one counts.
+ * Posts until there is an answer, however long nobody listens, so that a receiver misses nothing while it restarts.
+ * After an answer that the service would retry it tries again a few times; the last answer counts.
  */
 export async function deliver(
   deps: { signal: AbortSignal; onSilence: (why: string) => void },
@@ -37,7 +37,7 @@ export async function deliver(
   for (let attempts = 1; ; attempts += 1) {
     const sinceMs = performance.now();
     try {
-      // Signed anew each time: a receiver refuses what was signed minutes ago.
+      // Signed for each attempt: a receiver refuses a signature that is minutes old.
       const status = await post(target, await message.sign(), message.body, deps.signal);
       answers += 1;
       isSilent = false;
@@ -52,12 +52,12 @@ export async function deliver(
   }
 }
 
-/** True for what the service tries again later. */
+/** True for a status after which the service tries again. */
 function mayPass(status: number): boolean {
   return status >= 500 || [408, 409, 425, 429].includes(status);
 }
 
-/** The status of the answer, once it was read. Rejects when there is none. */
+/** The status of the answer, after it was read. Rejects when there is no answer. */
 function post(
   { url, headers, isInsecure }: Target,
   signed: Record<string, string>,
@@ -72,7 +72,7 @@ function post(
       {
         method: 'POST',
         signal,
-        // Each on a connection of its own: a receiver that was restarted has closed the ones before.
+        // Each attempt has its own connection: a receiver that was restarted has closed earlier ones.
         agent: false,
         rejectUnauthorized: !isInsecure,
         headers: {
@@ -87,7 +87,7 @@ function post(
       (response) => {
         const status = response.statusCode ?? 0;
         response.resume();
-        // A body that breaks off changes nothing: the status has told the outcome.
+        // A body that breaks off changes nothing: the status decides.
         response.once('close', () => (lateness ? reject(lateness) : resolve(status)));
         response.once('error', () => undefined);
       },

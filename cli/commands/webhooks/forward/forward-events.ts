@@ -7,15 +7,15 @@ import { createRawBodies } from './raw-bodies.ts';
 
 export interface Forwarding {
   target: Target;
-  /** Each signs; two while one is being replaced. */
+  /** Each makes a signature; there are two while one is being replaced. */
   secrets: readonly string[];
   /** Names or patterns; empty for all. */
   types: readonly string[];
-  /** What this webhook gets is forwarded, in place of all that `types` name. */
+  /** Forwards the events of this webhook, in place of those that `types` names. */
   webhookId: number | undefined;
-  /** Begins after this event, else with the present. */
+  /** Begins after this event; without it, with new events. */
   cursor: string | undefined;
-  /** Ends after so many; null for never. */
+  /** Ends after this many events; null for never. */
   count: number | null;
 }
 
@@ -63,7 +63,7 @@ export async function forwardEvents(context: Context, forwarding: Forwarding): P
   }
 }
 
-/** What is forwarded: what a webhook would get, or what was asked for. */
+/** Selects the events to forward: those of a webhook, or those that the flags name. */
 async function select(context: Context, client: Client, forwarding: Forwarding): Promise<Selection> {
   const { webhookId, types } = forwarding;
   if (webhookId === undefined) {
@@ -71,7 +71,7 @@ async function select(context: Context, client: Client, forwarding: Forwarding):
   }
   const webhook = await client.webhooks.get({ webhookId });
   return {
-    // It gets its test events whatever it subscribes to.
+    // A webhook gets its test events whatever it subscribes to.
     types: webhook.events.includes('*') ? [] : [...new Set([...webhook.events, 'webhook.test'])],
     instanceId: webhook.instance_id ?? undefined,
     headers: webhook.headers,

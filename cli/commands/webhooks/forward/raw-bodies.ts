@@ -1,14 +1,14 @@
 import { createSseParser } from '@posthorn/sdk/sse-parser.ts';
 
 export interface RawBodies {
-  /** In place of the global fetch. */
+  /** Used in place of the global fetch. */
   fetch: typeof globalThis.fetch;
-  /** The event as the service wrote it. Once: it is forgotten then. */
+  /** Returns the event as the service wrote it, and forgets it. */
   take(eventId: string): Buffer;
 }
 
 /**
- * Notes the bytes of each event of a stream while they pass: the client gives events parsed, and written again they
+ * Keeps the bytes of each event of a stream as they pass: the client returns parsed events, which serialized again
  * would not be the bytes that webhooks carry.
  */
 export function createRawBodies(): RawBodies {
@@ -29,7 +29,7 @@ export function createRawBodies(): RawBodies {
       const response = await globalThis.fetch(input, init);
       if (!response.headers.get('content-type')?.startsWith('text/event-stream') || !response.body)
         return response;
-      // What the connection before gave has been handed over by now.
+      // All events of the previous connection have been forwarded by now.
       bodies = new Map();
       const parser = createSseParser();
       const tap = new TransformStream<Uint8Array, Uint8Array>({

@@ -10,7 +10,7 @@ export function newSecret(): string {
   return PREFIX + randomBytes(SECRET_BYTES).toString('base64');
 }
 
-/** UsageError for what cannot be the secret of a webhook. */
+/** Throws UsageError for a text that cannot be the secret of a webhook. */
 export function checkSecret(secret: string): string {
   if (secret.startsWith(PREFIX) && BASE64.test(secret.slice(PREFIX.length))) return secret;
   throw new UsageError('--secret must be whsec_ followed by base64, as webhooks create shows it');
