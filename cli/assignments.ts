@@ -9,7 +9,7 @@ export function parseAssignments(items: readonly string[]): Record<string, unkno
 }
 
 /** The sentence about assignments in help texts. */
-export const ASSIGNMENTS_HELP = 'Fields are written name=value, or name:=JSON for lists and objects.';
+export const ASSIGNMENTS_HELP = 'Write fields as name=value, or as name:=JSON for lists and objects.';
 
 function parseAssignment(item: string): [string, unknown] {
   const parts = /^([A-Za-z_][\w-]*)(:?=)(.*)$/s.exec(item);

@@ -32,7 +32,8 @@ const CHECKS: Readonly<Record<string, (deps: AdminDeps) => Promise<Finding>>> = 
 
 export const doctor: AdminCommand = {
   usage: 'doctor',
-  summary: 'try all that an installation needs: settings, connections, versions, rights, clock, disk, keys',
+  summary:
+    'check everything an installation needs: settings, connections, versions, rights, clock, disk, keys',
   async run(deps, args) {
     if (args.length > 0) throw new StartError('doctor takes no arguments');
     // Those that are wrong have ended this before.

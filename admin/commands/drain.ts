@@ -15,7 +15,7 @@ interface WorkerRow {
 
 export const drain: AdminCommand = {
   usage: 'drain <worker id>',
-  summary: 'let a worker give its instances to the others, before it is stopped; without an id: list them',
+  summary: 'move the instances of a worker to the others before you stop it; without an id: list the workers',
   async run({ db, tell }, args) {
     const workers = await listWorkers(db);
     if (args.length === 0) {
@@ -42,7 +42,9 @@ export const drain: AdminCommand = {
       }
       await delay(ASK_EVERY_MS);
     }
-    tell(`worker ${id} has no instances any more: stop it when you like, a restart ends this`);
+    tell(
+      `worker ${id} has no instances any more: stop it when you like; a restarted worker takes instances again`,
+    );
     return true;
   },
 };

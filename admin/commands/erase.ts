@@ -8,7 +8,7 @@ import { companyIdIn } from './company-id.ts';
 
 export const erase: AdminCommand = {
   usage: 'erase <company id> --yes',
-  summary: 'erase a company at once and for good, and look whether anything is left',
+  summary: 'erase a company at once and for good, and check that nothing is left',
   async run({ config, db, log, tell }, args) {
     const [id, confirmed] = args;
     const companyId = companyIdIn(id);
@@ -35,7 +35,7 @@ export const erase: AdminCommand = {
       for (const [table, rows] of Object.entries(done.rowsLeft)) tell(`${table}: ${rows} rows are left`);
       for (const key of done.objectsLeft) tell(`the storage still has ${key}`);
       if (done.uploads > 0)
-        tell(`${done.uploads} uploads have not ended: what they store yet is removed within a day`);
+        tell(`${done.uploads} uploads are still running: their files will be removed within a day`);
       const isErased = Object.keys(done.rowsLeft).length === 0 && done.objectsLeft.length === 0;
       tell(isErased ? 'nothing of it is left' : 'not erased: run this again');
       return isErased;

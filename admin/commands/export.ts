@@ -9,7 +9,7 @@ import { companyIdIn } from './company-id.ts';
 
 export const exportData: AdminCommand = {
   usage: 'export <company id> <empty folder>',
-  summary: 'write all that is kept of a company: rows as JSON lines, and media',
+  summary: 'write all stored data of a company: rows as JSON lines, and media',
   async run({ config, db, log, tell }, args) {
     const [id, into] = args;
     if (into === undefined || args.length > 2) throw new StartError('export takes a company id and a folder');

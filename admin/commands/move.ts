@@ -9,8 +9,7 @@ const ASK_EVERY_MS = 500;
 
 export const move: AdminCommand = {
   usage: 'move <instance id> <shard>|worker:<id>|home',
-  summary:
-    'keep an instance in this shard, or in one that this worker has now; home: in that of its id again',
+  summary: 'move an instance to this shard or to one of this worker; home: back to the shard of its id',
   async run({ db, tell }, args) {
     const [instanceId, where] = args;
     if (args.length !== 2 || !isUuid(instanceId!))
@@ -21,7 +20,7 @@ export const move: AdminCommand = {
     while (!(await isInShard(db, instanceId!, shard))) {
       if (performance.now() > untilMs) {
         tell(
-          `instance ${instanceId} belongs to shard ${shard} and has not moved yet: does a worker own both shards?`,
+          `instance ${instanceId} is assigned to shard ${shard} but has not moved yet: does a worker own both shards?`,
         );
         return false;
       }

@@ -26,7 +26,7 @@ const KINDS: Readonly<Record<string, { sql: string; wakes: [channel: string, pay
 
 export const requeue: AdminCommand = {
   usage: 'requeue sends|deliveries|mails',
-  summary: 'try at once what waits for its next try, e.g. after an outage',
+  summary: 'retry everything at once that waits for its next attempt, e.g. after an outage',
   async run({ db, tell }: AdminDeps, args) {
     const kind = KINDS[args[0] ?? ''];
     if (!kind || args.length > 1)

@@ -5,7 +5,7 @@ import type { AdminCommand } from '../command.ts';
 
 export const reseal: AdminCommand = {
   usage: 'reseal',
-  summary: 'seal everything with ENCRYPTION_KEY that another accepted key has sealed',
+  summary: 'seal with ENCRYPTION_KEY all values that another accepted key has sealed',
   async run({ config, db, tell }, args) {
     if (args.length > 0) throw new StartError('reseal takes no arguments');
     const cipher = createCipher(config.ENCRYPTION_KEY, config.ENCRYPTION_KEYS_ACCEPTED);
@@ -13,7 +13,7 @@ export const reseal: AdminCommand = {
     for (const { table, column, checked, resealed, unreadable } of done)
       tell(`${table}.${column}: ${checked} checked, ${resealed} sealed anew, ${unreadable} unreadable`);
     const unreadable = done.reduce((sum, column) => sum + column.unreadable, 0);
-    if (unreadable > 0) tell(`${unreadable} values open with no key that is accepted here`);
+    if (unreadable > 0) tell(`no accepted key opens ${unreadable} values`);
     return unreadable === 0;
   },
 };

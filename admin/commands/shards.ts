@@ -10,7 +10,7 @@ const STANDS_AFTER_MS = 60_000;
 export const shards: AdminCommand = {
   usage: 'shards <number> --yes',
   summary:
-    'make more shards while everything runs, and wait until the instances are in theirs; without: count',
+    'raise the number of shards while everything runs, and wait until instances have moved; alone: show it',
   async run({ db, tell }, args) {
     if (args.length === 0) {
       tell(told(await lookAtShards(db)));

@@ -14,7 +14,7 @@ export const api = defineCommand({
   name: 'api',
   summary: 'Call any endpoint of the contract, with the credentials and retries of other commands',
   details:
-    'The path may hold {instanceId}, which --instance fills. Fields are written name=value, or name:=JSON.\nE.g. msgctl api POST /v1/webhooks url=https://a.example/hook',
+    '--instance replaces {instanceId} in the path. Write fields as name=value, or as name:=JSON.\nE.g. msgctl api POST /v1/webhooks url=https://a.example/hook',
   args: {
     method: required(text('method', METHODS.join(', '))),
     path: required(text('path', 'e.g. /v1/instances?limit=5, or a path of the billing service')),
@@ -22,7 +22,7 @@ export const api = defineCommand({
   },
   flags: {
     body: text('json', 'the whole body; - reads it from a pipe'),
-    file: text('path', 'the field file of a form; - reads it from a pipe'),
+    file: text('path', 'a file for the form field "file"; - reads it from a pipe'),
     idempotencyKey: text('key', 'repeating a send with the same key sends nothing twice'),
     force: toggle('bypass passive mode and the anti-spam guard'),
     billing: toggle('at the billing service, for a path that both have'),

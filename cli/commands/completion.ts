@@ -7,7 +7,7 @@ export const completion = defineCommand({
   summary: 'Print a script that completes commands and flags in a shell',
   details:
     'bash: msgctl completion bash > ~/.local/share/bash-completion/completions/msgctl\nzsh: msgctl completion zsh > _msgctl, in a folder of $fpath\nfish: msgctl completion fish > ~/.config/fish/completions/msgctl.fish',
-  args: { shell: required(oneOf('shell', SHELLS, 'which one')) },
+  args: { shell: required(oneOf('shell', SHELLS, 'the shell')) },
   async run(context, { shell }) {
     context.out.raw(Buffer.from(completionScript(shell, placesOf(context.commandTree()))));
   },

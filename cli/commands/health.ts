@@ -6,8 +6,8 @@ import { fields } from '../format.ts';
 export const health = defineCommand({
   name: 'health',
   endpoints: ['health.health', 'health.ready'],
-  summary: 'Ask the service whether it is alive and can serve',
-  details: 'Exit code 1 when it is alive but cannot serve, 3 when it cannot be reached.',
+  summary: 'Check whether the service is alive and ready',
+  details: 'The exit code is 1 if the service is alive but not ready, and 3 if it cannot be reached.',
   async run(context) {
     const client = context.anonymous();
     await client.health.health({}, { retries: 0 });

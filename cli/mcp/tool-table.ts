@@ -29,7 +29,7 @@ const SECRET_FIELD = /^headers$|secret|password|token$|api_?key/i;
 const KEY = {
   type: 'string',
   description:
-    'Your name for this send. Repeat it to try again: nothing is sent twice. Made up when left out.',
+    'Your name for this send. Use the same one to try again: nothing is sent twice. Generated if missing.',
 };
 
 /** Every endpoint that is a tool. The build writes the finished table in place of this module. */

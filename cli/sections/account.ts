@@ -6,8 +6,8 @@ import { billing } from './billing.ts';
 
 export const account: readonly Command[] = [
   calls('tokens create', 'tokens.create', {
-    summary: 'Create an API key, which is shown this once',
-    flags: { name: text('name', 'to tell it apart, default "API key"') },
+    summary: 'Create an API key, which is shown only once',
+    flags: { name: text('name', 'name of the key, default "API key"') },
   }),
   calls('tokens list', 'tokens.list', {
     summary: 'List the API keys, newest first',
@@ -21,7 +21,7 @@ export const account: readonly Command[] = [
     args: { id: required(integer('id', 'its number, from msgctl tokens list')) },
     done: ({ id }) => [{ id, revoked: true }, `revoked key ${id}`],
   }),
-  calls('usage', 'usage.get', { summary: 'Messages of an instance in the last 24 hours' }),
+  calls('usage', 'usage.get', { summary: 'Count the messages of an instance in the last 24 hours' }),
   calls('account usage', 'usage.company'),
   ...billing,
   calls('oauth providers', 'oauth.providers'),

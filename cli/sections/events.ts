@@ -52,7 +52,7 @@ export const events: readonly Command[] = [
     done: ({ webhookId: id }) => [{ id, deleted: true }, `deleted webhook ${id}`],
   }),
   calls('webhooks logs', 'webhooks.logs', {
-    summary: 'Delivery attempts of a webhook, newest first',
+    summary: 'List the delivery attempts of a webhook, newest first',
     args: { webhookId },
     flags: pages(20),
     columns: ATTEMPT_COLUMNS,
@@ -65,8 +65,8 @@ export const events: readonly Command[] = [
   calls('webhooks test', 'webhooks.test'),
   calls('webhooks replay', 'webhooks.retryLog'),
   calls('deliveries', 'webhooks.eventDeliveries', {
-    summary: 'Delivery attempts of an event, oldest first',
-    details: 'Those of a webhook: msgctl webhooks logs <id>',
+    summary: 'List the delivery attempts of an event, oldest first',
+    details: 'For the attempts of a webhook: msgctl webhooks logs <id>',
     args: { event_id: required(text('event id', 'the event_id of the event')) },
     columns: ATTEMPT_COLUMNS,
     nothing: 'no attempts',

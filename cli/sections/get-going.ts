@@ -16,7 +16,7 @@ export const getGoing: readonly Command[] = [
   logout,
   verifyEmail,
   calls('resend-code', 'auth.resendVerification', {
-    summary: 'Ask for another code',
+    summary: 'Ask for another verification code',
     shows: ({ message }) => message,
   }),
   whoami,

@@ -22,7 +22,7 @@ export const messages: readonly Command[] = [
   }),
   deleteMessage,
   calls('message get', 'messages.get', {
-    summary: 'Show a message and how far it got',
+    summary: 'Show a message and its progress',
     args: { messageId },
     shows: knownFields,
   }),
@@ -31,7 +31,7 @@ export const messages: readonly Command[] = [
   calls('message vote', 'messages.votePoll'),
   calls('message star', 'messages.star'),
   calls('queue list', 'queue.list', {
-    summary: 'List what is accepted and not sent yet',
+    summary: 'List accepted messages that are not sent yet',
     isDefault: true,
     columns: ['created_at', 'operation', 'message_type', 'chat_jid', 'task_id'],
     nothing: 'nothing waits',
@@ -54,7 +54,7 @@ export const messages: readonly Command[] = [
     nothing: 'no media',
   }),
   calls('media chats', 'media.conversations', {
-    summary: 'Sum up the media of each chat, the newest first',
+    summary: 'List chats with the count and size of their media, newest first',
     flags: { mime_type },
     columns: ['remote_jid', 'media_count', 'total_size', 'last_media_at'],
     nothing: 'no media',
@@ -64,9 +64,9 @@ export const messages: readonly Command[] = [
     args: { mediaId },
   }),
   calls('media delete', 'media.remove', {
-    summary: 'Delete media before its time, which frees its storage',
+    summary: 'Delete media before it expires, which frees its storage',
     details:
-      'Refused while a queued or scheduled send waits for it. Messages keep its id, which then finds nothing.',
+      'Refused while a queued or scheduled send needs the media. Messages keep the id of deleted media.',
     destroys: 'This deletes the media',
     args: { mediaId },
     done: ({ mediaId }) => [{ deleted: mediaId }, `deleted ${mediaId}`],

@@ -7,7 +7,7 @@ export const login = defineCommand({
   name: 'login',
   endpoints: ['auth.login', 'auth.refresh'],
   summary: 'Log in with e-mail and password',
-  details: 'Keeps the login in the profile and renews it by itself. Without --password it is asked for.',
+  details: 'Stores the login in the profile and renews it. Asks for the password if --password is missing.',
   flags: {
     email: required(text('email', 'e-mail of the user')),
     password: text('password', '(POSTHORN_PASSWORD)'),

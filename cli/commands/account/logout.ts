@@ -4,8 +4,8 @@ import { defineCommand } from '../../command.ts';
 export const logout = defineCommand({
   name: 'logout',
   endpoints: ['auth.logout'],
-  summary: 'End the login and forget what the profile knows of this service',
-  details: 'An API key in the profile is forgotten, not revoked.',
+  summary: 'End the login and remove this service from the profile',
+  details: 'Removes an API key from the profile, but does not revoke it.',
   async run(context) {
     const { session } = context.profile.account(context.url);
     if (session) {

@@ -3,7 +3,7 @@ import { defineCommand, required, text } from '../../command.ts';
 export const oauthStart = defineCommand({
   name: 'oauth start',
   endpoints: ['oauth.start', 'oauth.callback'],
-  summary: 'Print the address that a browser opens to log in with Google or GitHub',
+  summary: 'Print the address to open in a browser to log in with Google or GitHub',
   args: { provider: required(text('provider', 'google or github')) },
   flags: { mode: text('mode', 'login or signup, default login') },
   async run(context, { provider, mode = 'login' }) {

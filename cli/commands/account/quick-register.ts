@@ -5,8 +5,9 @@ import { refuseToOverwriteKey } from './keep-key.ts';
 export const quickRegister = defineCommand({
   name: 'quick-register',
   endpoints: ['auth.quickRegister'],
-  summary: 'Register with an e-mail alone',
-  details: 'The password is generated, shown once and sent by e-mail. Keeps the API key in the profile.',
+  summary: 'Register with only an e-mail address',
+  details:
+    'The service generates a password, shows it once and mails it. The API key is stored in the profile.',
   flags: { email: required(text('email', 'e-mail of the owner')) },
   async run(context, { email }) {
     refuseToOverwriteKey(context);

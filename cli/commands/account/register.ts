@@ -8,7 +8,7 @@ export const register = defineCommand({
   name: 'register',
   endpoints: ['auth.register', 'auth.login'],
   summary: 'Register a company with its owner',
-  details: 'Keeps the API key and the login in the profile. Without --password it is asked for.',
+  details: 'Stores the API key and the login in the profile. Asks for the password if --password is missing.',
   flags: {
     company: required(text('name', 'name of the company')),
     email: required(text('email', 'e-mail of the owner')),

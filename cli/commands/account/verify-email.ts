@@ -4,7 +4,7 @@ import { sessionOf } from '../../session.ts';
 export const verifyEmail = defineCommand({
   name: 'verify-email',
   endpoints: ['auth.verifyEmail'],
-  summary: 'Enter the code that came by e-mail',
+  summary: 'Enter the code from the verification e-mail',
   args: { code: required(text('code', 'six digits')) },
   async run(context, { code }) {
     let headers = new Headers();

@@ -6,7 +6,8 @@ export const addCard: Command = defineCommand({
   name: 'billing cards add',
   endpoints: ['billing.cards.tokenize'],
   summary: 'Store a card with the payment provider',
-  details: 'Reads the number and the CVV from standard input, a line each: arguments are visible to others.',
+  details:
+    'Reads the number and the CVV from standard input, one a line, because other users can see arguments.',
   flags: {
     holder: text('name', 'as on the card'),
     expMonth: required(integer('month', '1 to 12', { max: 12 })),
@@ -39,6 +40,6 @@ async function readLines(stdin: NodeJS.ReadStream, note: (text: string) => void)
     if (lines.length === 2) break;
   }
   const [number, cvv] = lines;
-  if (!number || !cvv) throw new UsageError('standard input must have the number and the CVV, a line each');
+  if (!number || !cvv) throw new UsageError('standard input must have two lines: the number and the CVV');
   return [number, cvv];
 }

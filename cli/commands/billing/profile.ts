@@ -4,7 +4,7 @@ import { fields } from '../../format.ts';
 const contact = {
   name: text('name', 'legal name'),
   tradeName: text('name', 'trade name'),
-  email: text('address', 'where invoices go'),
+  email: text('address', 'address for invoices'),
   phone: text('number', 'phone'),
 };
 

@@ -21,8 +21,8 @@ export const simulateCommands: readonly Command[] = (Object.keys(ACTIONS) as Act
     name: `billing simulate ${action}`,
     endpoints: ['billing.simulator.act'],
     summary: ACTIONS[action],
-    details: 'The simulated provider then sends its webhooks, as a real one would.',
-    flags: { payment: text('id', 'of this payment (asaas_payment_id) in place of the one that fits') },
+    details: 'The simulated provider then sends its webhooks, like a real one.',
+    flags: { payment: text('id', 'use this payment (asaas_payment_id) instead of the one that fits') },
     async run(context, { payment }) {
       const done = await context.billing().simulator.act({ body: { action, payment_id: payment } });
       context.out.show(done, fields(done));
@@ -34,10 +34,10 @@ export const simulateClock: Command = defineCommand({
   name: 'billing simulate clock',
   endpoints: ['billing.simulator.advanceClock'],
   summary: 'Move the billing clock of this company forward',
-  details: 'Trials end, dues pass and grace periods run out as they would by then. There is no way back.',
+  details: 'Trials, due dates and grace periods end as they would by then. The clock cannot be moved back.',
   flags: {
-    days: integer('n', 'by so many days', { max: 3650 }),
-    hours: integer('n', 'and hours', { max: 87_600 }),
+    days: integer('n', 'number of days', { max: 3650 }),
+    hours: integer('n', 'number of hours', { max: 87_600 }),
   },
   async run(context, { days = 0, hours = 0 }) {
     if (days + hours === 0) throw new UsageError('how far? --days, --hours or both');

@@ -34,7 +34,7 @@ export const createSubscription = defineCommand({
 export const changePlan = defineCommand({
   name: 'billing change-plan',
   endpoints: ['billing.subscriptions.changePlan'],
-  summary: 'Change the plan with the next payment',
+  summary: 'Change the plan from the next payment on',
   args: { plan: required(text('plan', 'its code')) },
   async run(context, { plan }) {
     const { subscriptions } = context.billing();

@@ -25,7 +25,7 @@ export async function openReport(file: string): Promise<Report> {
   const [header, ...rows] = whole === '' ? [] : parseCsv(whole);
   const isReport = header?.cells.join() === COLUMNS.join();
   if (text !== '' && !isReport)
-    throw new UsageError(`${file} is there and is no report of bulk send: --report names another`);
+    throw new UsageError(`${file} exists and is no report of bulk send: name another with --report`);
   if (whole !== text) await write(file, () => truncate(file, Buffer.byteLength(whole)));
   if (whole === '') await write(file, () => appendFile(file, csvLine(COLUMNS)));
   return {

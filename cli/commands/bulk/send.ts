@@ -28,13 +28,13 @@ interface Counts {
 export const bulkSend = defineCommand({
   name: 'bulk send',
   summary: 'Send a text to each row of a CSV file with the columns to and text',
-  details: `One after the other. A report beside the file says what became of each row. Called again after a break, it goes on where it was
-and sends nothing twice: rows that the report has as accepted are passed over, and the one that was under way is known by its
-key, which comes from file and recipient, for 72 hours. Rows that were refused are tried again.`,
+  details: `Sends one row after the other, and writes the outcome of each to a report beside the file. Run it again after a break: it
+continues where it stopped and sends nothing twice. It skips rows that the report lists as accepted, and the service knows the
+row that was interrupted by its key, made from file and recipient, for 72 hours. It tries refused rows again.`,
   args: { file: required(text('file', 'the CSV file; - reads it from a pipe')) },
   flags: {
     report: text('path', 'the report; default <file>.report.csv'),
-    campaign: text('name', 'what the keys begin from; default the path of the file'),
+    campaign: text('name', 'the name that keys are made from; default the path of the file'),
     force: toggle('bypass passive mode and the anti-spam guard'),
   },
   async run(context, { file, report: named, campaign, force }) {

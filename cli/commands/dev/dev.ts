@@ -15,11 +15,11 @@ const AUTO_PAIR_MS = 3_000;
 
 export const dev = defineCommand({
   name: 'dev',
-  summary: 'Run a service with an account and an instance to develop against, and print events, until Ctrl-C',
+  summary: 'Set up a service, an account and an instance for development, and print events until Ctrl-C',
   details:
-    'Uses the service at --url, or starts one when called in a checkout. Registers unless the profile has a key, makes an instance and pairs it with a virtual phone of the sandbox network, and then prints events, or forwards them with --forward-to.',
+    'Uses the service at --url, or starts one if called in a checkout. Registers unless the profile has a key, creates an instance, and pairs it with a virtual phone of the sandbox network. Then prints events, or forwards them with --forward-to.',
   flags: {
-    forwardTo: text('url', 'post each event there, as webhooks listen --forward-to does'),
+    forwardTo: text('url', 'post each event to this address, like webhooks listen --forward-to'),
     types: eventTypes('names or patterns, default all'),
   },
   async run(context, { forwardTo, types }) {
@@ -71,7 +71,7 @@ async function connectedInstance(context: Context, client: Client): Promise<Inst
   const found = data.find(({ name }) => name === INSTANCE);
   const { id: instanceId, driver } = found ?? (await client.instances.create({ body: { name: INSTANCE } }));
   if (driver !== 'sandbox')
-    throw new CommandError(`the network is ${driver}: pair an instance with msgctl instances create --wait`);
+    throw new CommandError(`the driver is ${driver}: pair an instance with msgctl instances create --wait`);
   await client.instances.connect({ instanceId });
   const ready = await waitUntilConnected({ client, signal }, instanceId, AUTO_PAIR_MS).catch(() => null);
   if (ready) return ready;

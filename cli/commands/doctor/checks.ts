@@ -167,7 +167,7 @@ export async function checkStream(client: Client, signal: AbortSignal): Promise<
     };
     for await (const _ of client.events.stream({ signal: ending.signal, onOpen })) break;
     if (isOpen) return ok('stream', 'it opens');
-    const todo = 'a proxy in between holds it back: switch its buffering off for /v1/events';
+    const todo = 'a proxy holds it back: switch off its buffering for /v1/events';
     return failure('stream', `it did not open within ${STREAM_WAIT_MS / 1000} s`, todo);
   } catch (error) {
     return failureOf('stream', error);

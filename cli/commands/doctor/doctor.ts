@@ -8,7 +8,7 @@ export const doctor = defineCommand({
   name: 'doctor',
   summary: 'Check the service, its clock and version, the key, instances, webhooks and the stream',
   details:
-    'A line for each, ok, warning or error, with what to do. Exit code 0 without errors, else that of the first one: 3 not reachable, 4 denied, 6 not ready, 1 otherwise.',
+    'Prints one line for each check: ok, warning or error, with advice. The exit code is 0 without errors, else that of the first error: 3 not reachable, 4 denied, 6 not ready, 1 otherwise.',
   async run(context) {
     const findings: Finding[] = [];
     const add = (found: readonly Finding[]) => {

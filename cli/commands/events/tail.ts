@@ -11,13 +11,13 @@ export const tailEvents = defineCommand({
   endpoints: ['events.stream', 'events.ws'],
   summary: 'Print events as they happen, until Ctrl-C',
   details:
-    'Resumes by itself after a broken connection. On a terminal a table: typing filters it, Enter shows an event; --plain prints lines. With --json, one line each; its cursor goes on from there.',
+    'Reconnects by itself. On a terminal it shows a table: typing filters it, Enter shows an event; --plain prints lines instead. --json prints one event a line; --cursor continues after the cursor of an event.',
   flags: {
     types: eventTypes('names or patterns, e.g. message.*,instance.connected'),
-    since: text('time', 'begin there: a time, or an age like 10m, 2h, 1d'),
+    since: text('time', 'begin at this time, or at an age like 10m, 2h, 1d'),
     cursor: text('cursor', 'begin after this event'),
     count: integer('n', 'end after so many'),
-    plain: toggle('print lines on a terminal, too'),
+    plain: toggle('print lines even on a terminal'),
   },
   async run(context, { types, since, cursor, count, plain }) {
     if (since !== undefined && cursor !== undefined) throw new UsageError('give either --since or --cursor');

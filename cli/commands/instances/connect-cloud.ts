@@ -9,7 +9,7 @@ export const connectCloud = defineCommand({
   endpoints: ['instances.giveCredentials'],
   summary: 'Connect an official number of the WhatsApp Cloud API',
   details:
-    'The instance has to be of driver whatsapp-cloud. The token and the secret come from the environment, where they show in no list of processes: POSTHORN_CLOUD_TOKEN and POSTHORN_CLOUD_APP_SECRET.',
+    'The instance must have the driver whatsapp-cloud. Set the token and the secret in the environment, where no list of processes shows them: POSTHORN_CLOUD_TOKEN and POSTHORN_CLOUD_APP_SECRET.',
   args: { which: instanceArg },
   flags: {
     phoneNumberId: required(text('id', 'id of the number at Meta')),

@@ -8,7 +8,7 @@ export const instanceArg = text('instance', 'its id or name; default the remembe
 export const connectInstance = defineCommand({
   name: 'instances connect',
   endpoints: ['instances.connect'],
-  summary: 'Connect an instance; pairs it when it never was',
+  summary: 'Connect an instance, and pair it if it never was',
   args: { which: instanceArg },
   flags: {
     wait: toggle('wait until it is connected'),

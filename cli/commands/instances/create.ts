@@ -10,12 +10,12 @@ export const createInstance = defineCommand({
   endpoints: ['instances.create'],
   summary: 'Create an instance',
   details:
-    'It becomes the one that commands mean when none is named. On a terminal --wait draws the QR code, unless it pairs by itself.',
+    'Other commands then use this instance unless they name one. On a terminal, --wait draws the QR code, unless the instance pairs by itself.',
   args: { title: text('name', 'its name, 3 to 80 characters') },
   flags: {
     name: text('name', 'the same, as a flag'),
-    driver: text('driver', 'the network; default that of the installation'),
-    proxy: text('address', 'the way out to it: http:// or socks5://user:password@host:port'),
+    driver: text('driver', 'the driver; default that of the installation'),
+    proxy: text('address', 'a proxy to the network: http:// or socks5://user:password@host:port'),
     set: list('name=value', 'a setting, e.g. humanize_enabled=false; may be repeated'),
     connect: toggle('connect it at once'),
     wait: toggle('wait until it is connected, after --connect'),

@@ -12,11 +12,11 @@ export const getQr = defineCommand({
   endpoints: ['instances.qr'],
   summary: 'Show the QR code to pair with',
   details:
-    'Prints the text of the code, and draws it on a terminal, or saves its picture with --png. It changes every few seconds: --watch shows each, until the instance is connected.',
+    'Prints the text of the code, draws it on a terminal, or saves its picture with --png. The code changes every few seconds: --watch shows each new one until the instance is connected.',
   args: { which: instanceArg },
   flags: {
     png: text('file', 'where to save the picture'),
-    watch: toggle('go on with the codes that follow, until it is connected'),
+    watch: toggle('show each new code until the instance is connected'),
     timeout: integer('seconds', 'how long --watch waits, default 300', { max: 3600 }),
   },
   async run(context, { which, png, watch, timeout = 300 }) {

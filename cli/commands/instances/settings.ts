@@ -8,7 +8,7 @@ export const setSettings = defineCommand({
   name: 'instances settings set',
   endpoints: ['instances.updateSettings'],
   summary: 'Change settings',
-  details: `Only the given ones change. ${ASSIGNMENTS_HELP}\nE.g. msgctl instances settings set humanize_enabled=false`,
+  details: `Other settings stay as they are. ${ASSIGNMENTS_HELP}\nE.g. msgctl instances settings set humanize_enabled=false`,
   args: { settings: required(many('settings', 'e.g. humanize_enabled=false')) },
   async run(context, { settings }) {
     const body = parseSettings(settings);

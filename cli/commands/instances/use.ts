@@ -3,7 +3,7 @@ import { shownInstance } from './shown.ts';
 
 export const useInstance = defineCommand({
   name: 'instances use',
-  summary: 'Remember the instance that commands mean when none is named',
+  summary: 'Choose the instance that commands use when none is named',
   args: { which: required(text('instance', 'its id or name')) },
   async run(context, { which }) {
     const instanceId = await context.instanceId(which);

@@ -25,7 +25,8 @@ export const watchInstances = defineCommand({
   name: 'instances watch',
   endpoints: ['instances.list'],
   summary: 'Show the instances and their states as they change, until Ctrl-C',
-  details: 'On a terminal a table. In a pipe a line for each instance, and then for each change of a state.',
+  details:
+    'Shows a table on a terminal. In a pipe, prints a line for each instance, then one for each change of state.',
   async run(context) {
     const client = context.client();
     const { terminal } = context;

@@ -8,10 +8,10 @@ import { upload } from '../../upload.ts';
 export const uploadMedia = defineCommand({
   name: 'media upload',
   endpoints: ['media.upload'],
-  summary: 'Store a file, to be sent by its media_id',
-  details: 'A file of yours, or with --from one that is fetched. Up to 64 MB; kept for 7 days.',
+  summary: 'Store a file, which can then be sent by its media_id',
+  details: 'Uploads a file, or with --from has the service fetch one. Up to 64 MB; kept for 7 days.',
   args: { file: text('path', 'the file to upload') },
-  flags: { from: text('url', 'an address to fetch it from'), name: text('name', 'what it is called') },
+  flags: { from: text('url', 'an address to fetch it from'), name: text('name', 'name of the file') },
   async run(context, { file, from, name }) {
     const body = await bodyOf(file, from, name);
     const instanceId = await context.instanceId();

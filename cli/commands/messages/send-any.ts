@@ -52,7 +52,7 @@ export const sendCommands: readonly Command[] = SENDS.map(({ word, method, takes
   defineCommand({
     name: `send ${word}`,
     endpoints: [`messages.${method}`],
-    summary: `Send ${word === 'forward' ? 'on a message that is there' : `a message of the type ${word}`}`,
+    summary: `Send ${word === 'forward' ? 'an existing message on' : `a message of the type ${word}`}`,
     details: `${ASSIGNMENTS_HELP} E.g. ${takes}${media ? ', with --file, media_id=<id> or media_url=<url>' : ''}.`,
     args: { more: many('fields', `fields of the body, e.g. ${takes}`) },
     flags: {

@@ -7,12 +7,12 @@ export const sendText = defineCommand({
   endpoints: ['messages.sendText'],
   summary: 'Send a text',
   details:
-    'Prints the ids of the accepted message; msgctl message get <id> shows how far it got, and --wait waits for it.',
+    'Prints the ids of the accepted message. msgctl message get <id> shows its progress, and --wait waits for it.',
   flags: {
     to: required(text('recipient', 'phone number, individual JID or group JID')),
-    text: required(text('text', 'what to say; - reads it from a pipe')),
+    text: required(text('text', 'the text; - reads it from a pipe')),
     quotedId: text('id', 'the message to answer: its UUID or network id'),
-    mention: list('jid', 'who is mentioned; may be repeated'),
+    mention: list('jid', 'a person to mention; may be repeated'),
     idempotencyKey: text('key', 'repeating a command with the same key sends nothing twice'),
     force: toggle('bypass passive mode and the anti-spam guard'),
     ...waitFlags,

@@ -8,7 +8,7 @@ const pathOf = (number: string, ...steps: string[]) =>
 
 export const cloudNumber = defineCommand({
   name: 'sandbox cloud number',
-  summary: 'Make an official number, or show it with the credentials to connect it by',
+  summary: 'Create an official number, or show it, with the credentials to connect it',
   args: { phone },
   async run(context, { phone }) {
     const shown = await context.sandbox().call({ method: 'POST', path: '/cloud/numbers', body: { phone } });
@@ -18,10 +18,10 @@ export const cloudNumber = defineCommand({
 
 export const cloudWrite = defineCommand({
   name: 'sandbox cloud write',
-  summary: 'Let somebody write to an official number',
+  summary: 'Send a message from somebody to an official number',
   args: {
     phone,
-    from: required(text('from', 'who writes: a number, or an id like BR.1349')),
+    from: required(text('from', 'the sender: a number, or an id like BR.1349')),
     text: required(text('text', 'the text')),
   },
   async run(context, { phone, from, text }) {
@@ -33,7 +33,7 @@ export const cloudWrite = defineCommand({
 
 export const cloudWebhooks = defineCommand({
   name: 'sandbox cloud webhooks',
-  summary: 'Let webhooks come late, twice or in no order, or hold them back',
+  summary: 'Make webhooks come late, twice or out of order, or hold them back',
   details: `${ASSIGNMENTS_HELP}\nE.g. msgctl sandbox cloud webhooks 5511999990000 doubled=true delay_ms:=3000`,
   args: { phone, changes: many('changes', 'doubled, shuffled, delay_ms, held') },
   async run(context, { phone, changes }) {
@@ -45,7 +45,7 @@ export const cloudWebhooks = defineCommand({
 
 export const cloudToken = defineCommand({
   name: 'sandbox cloud token',
-  summary: 'Let the access token of an official number die, or live again',
+  summary: 'Invalidate the access token of an official number, or make it valid again',
   args: { phone, change: required(text('change', 'die or live')) },
   async run(context, { phone, change }) {
     const body = { alive: change === 'live' ? true : change === 'die' ? false : change };
@@ -73,7 +73,7 @@ export const cloudReview = defineCommand({
 
 export const cloudFault = defineCommand({
   name: 'sandbox cloud fault',
-  summary: 'Let the next sends go wrong',
+  summary: 'Make the next sends fail',
   details: `${ASSIGNMENTS_HELP}\nE.g. msgctl sandbox cloud fault error code:=131056 times:=3 person=5511988880000`,
   args: {
     kind: required(
@@ -90,7 +90,7 @@ export const cloudFault = defineCommand({
 
 export const cloudClear = defineCommand({
   name: 'sandbox cloud clear',
-  summary: 'Take back what was to go wrong with sends',
+  summary: 'Remove the faults ordered for sends',
   async run(context) {
     const cleared = await context.sandbox().call({ method: 'DELETE', path: '/cloud/faults' });
     context.out.show(cleared, fields(cleared));
@@ -99,7 +99,7 @@ export const cloudClear = defineCommand({
 
 export const cloudSent = defineCommand({
   name: 'sandbox cloud sent',
-  summary: 'Show what official numbers have sent, as the bodies that Meta would get',
+  summary: 'Show the sends of official numbers as the request bodies that Meta would get',
   async run(context) {
     const found = await context.sandbox().call<{ sent: Record<string, unknown>[] }>({ path: '/cloud/sent' });
     context.out.show(found, found.sent.map(fields).join('\n\n') || 'nothing sent');

@@ -17,7 +17,7 @@ export const listFaults = defineCommand({
 export const addFault = defineCommand({
   name: 'sandbox faults add',
   summary: 'Order a fault',
-  details: `${ASSIGNMENTS_HELP} --instance narrows it down.\nE.g. msgctl sandbox faults add drop at=after_ledger times=3`,
+  details: `${ASSIGNMENTS_HELP} --instance limits the fault to one instance.\nE.g. msgctl sandbox faults add drop at=after_ledger times=3`,
   args: {
     kind: required(text('kind', 'drop, delay, silence, refuse, ban, hard_pause, offline, logout, ...')),
     more: many('fields', 'at, times, duration_ms, probability, delay_ms, reason, phone, ...'),
@@ -32,7 +32,7 @@ export const addFault = defineCommand({
 
 export const clearFaults = defineCommand({
   name: 'sandbox faults clear',
-  summary: 'Take faults back, by default all',
+  summary: 'Remove faults; by default all of them',
   flags: {
     id: integer('id', 'only this one'),
     kind: text('kind', 'only of this kind'),

@@ -13,7 +13,7 @@ interface LedgerEntry {
 
 export const ledger = defineCommand({
   name: 'sandbox ledger',
-  summary: 'List the envelopes that the network received, and how often each came',
+  summary: 'List the envelopes that the network received, and how often it received each',
   flags: {
     phone: text('phone', 'only from or to this number'),
     from: text('phone', 'only from this number'),

@@ -34,11 +34,11 @@ export const listMessages = defineCommand({
 export const sendFromPhone = defineCommand({
   name: 'sandbox messages send',
   summary: 'Send a message from a virtual phone',
-  details: `${ASSIGNMENTS_HELP}\n\nFrom the number of an instance it is what its user types on the phone: the instance tells it as message.sent.`,
-  args: { phone, more: many('fields', 'what the type takes besides, e.g. caption=Hi') },
+  details: `${ASSIGNMENTS_HELP}\n\nWith the number of an instance, it acts as that instance's user typing on the phone: the instance emits message.sent.`,
+  args: { phone, more: many('fields', 'further fields of the type, e.g. caption=Hi') },
   flags: {
-    to: required(text('phone', 'to whom: the number of an instance or of another phone')),
-    text: text('text', 'what to say'),
+    to: required(text('phone', 'the recipient: the number of an instance or of another phone')),
+    text: text('text', 'the text'),
     type: text('type', 'default text'),
   },
   async run(context, { phone, more, to, text, type = 'text' }) {

@@ -5,7 +5,7 @@ import { fields } from '../../format.ts';
 export const sandboxPair = defineCommand({
   name: 'sandbox pair',
   summary: 'Scan a QR, or type a pairing code, on a virtual phone',
-  details: 'msgctl pair does both ends at once.',
+  details: 'msgctl pair reads the QR and scans it in one step.',
   flags: {
     phone: required(text('phone', 'its number')),
     qr: text('text', 'the text of the QR, from msgctl instances qr'),

@@ -42,7 +42,7 @@ export const actOnPhone = defineCommand({
         'read, play, view-status, block, contacts, label, put-label, chat, calls, groups, groups/<jid>, join, presence, business, tell-lid',
       ),
     ),
-    more: many('fields', 'what the action takes'),
+    more: many('fields', 'fields of the action'),
   },
   async run(context, { phone, action, more }) {
     const steps = [phone, ...action.split('/')].map(encodeURIComponent);

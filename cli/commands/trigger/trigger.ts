@@ -18,15 +18,15 @@ const EVENTS = [...Object.keys(TRIGGERS), 'webhook.test'];
 export const trigger = defineCommand({
   name: 'trigger',
   summary: 'Make an event happen on the sandbox network, and show it',
-  details: `It really happens: a virtual phone writes, reads or calls, and webhooks and streams get the event as they get any other.
-Without an event it lists those that it can make.`,
+  details: `A virtual phone really writes, reads or calls, so webhooks and streams get the event like any other.
+Without an event, the command lists those that it can trigger.`,
   args: {
-    event: oneOf('event', EVENTS, 'e.g. message.received; without one they are listed'),
+    event: oneOf('event', EVENTS, 'e.g. message.received; without one, lists them'),
     text: text('text', 'the text that the phone writes; - reads it from a pipe'),
   },
   flags: {
     phone: text('phone', `the virtual phone on the other side, default ${OTHER_PHONE}`),
-    webhook: integer('id', 'with webhook.test: the webhook, else each that is enabled'),
+    webhook: integer('id', 'with webhook.test: the webhook to test, default every enabled one'),
   },
   async run(context, { event, text: given, phone: other = OTHER_PHONE, webhook }) {
     const { out, signal } = context;
@@ -75,7 +75,7 @@ async function waitForEvent(
     const [found] = data;
     if (found) return found;
     if (performance.now() + pauseMs > deadline)
-      throw new CommandError(`it was done, and no ${type} came within ${WAIT_MS / 1000} s`, {
+      throw new CommandError(`the action was done, but no ${type} came within ${WAIT_MS / 1000} s`, {
         exitCode: EXIT.later,
       });
     await delay(pauseMs, undefined, { signal });

@@ -7,8 +7,8 @@ export const createWebhook = defineCommand({
   name: 'webhooks create',
   endpoints: ['webhooks.create'],
   summary: 'Have events delivered to an address',
-  details: 'Of all instances, or with --instance of one. The secret is shown this once.',
-  args: { target: required(text('url', 'where to deliver')) },
+  details: 'Delivers events of all instances, or with --instance of one. The secret is shown only once.',
+  args: { target: required(text('url', 'address to deliver to')) },
   flags: {
     events: eventTypes('names or patterns, e.g. message.*; default all'),
     header: many('"Name: value"', 'a further header of each delivery; may be repeated'),

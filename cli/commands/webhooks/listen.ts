@@ -8,27 +8,27 @@ import { parseHeaders } from './header.ts';
 
 export const listen = defineCommand({
   name: 'webhooks listen',
-  summary: 'Forward events to an address of yours, or receive deliveries here, until Ctrl-C',
-  details: `With --forward-to it reads the event stream and posts each event as a webhook would: the same bytes and headers,
-signed. The service needs no way to the address, so it works behind NAT. It is signed with a secret of yours that
---print-secret shows, or with --secret. What a broken connection or a restarted service held up comes afterwards; an
-address that does not answer is tried until it does.
+  summary: 'Forward events to your own address, or receive deliveries here, until Ctrl-C',
+  details: `With --forward-to, it reads the event stream and posts each event with the bytes, headers and signature of a webhook. The
+service need not reach the address, so it works behind NAT. It signs with --secret, or with a stored secret that
+--print-secret shows. After a broken connection or a restart of the service it forwards the missed events. It retries an
+address that does not answer until it does.
 
-Without it, it receives deliveries on a port, prints them, and checks their signatures with --secret. With --register it
-creates a webhook to itself and deletes it at the end, which works where the service may deliver to this machine, as in
-standalone.`,
+Without --forward-to, it receives deliveries on a port, prints them, and checks their signatures with --secret. With
+--register it creates a webhook to itself and deletes it at the end. That works if the service may deliver to this machine,
+as in standalone.`,
   flags: {
-    forwardTo: text('url', 'post events there, e.g. http://127.0.0.1:3000/hooks'),
-    secret: many('secret', 'whsec_...; may be repeated while one is being replaced'),
+    forwardTo: text('url', 'post events to this address, e.g. http://127.0.0.1:3000/hooks'),
+    secret: many('secret', 'whsec_...; give both while a secret is being replaced'),
     events: eventTypes('names or patterns, default all; otherwise with --register'),
     count: integer('n', 'end after so many'),
-    webhook: integer('id', 'with --forward-to: what this webhook gets, with its headers'),
+    webhook: integer('id', 'with --forward-to: the events of this webhook, with its headers'),
     header: many('"Name: value"', 'with --forward-to: a further header; may be repeated'),
     cursor: text('cursor', 'with --forward-to: begin after this event'),
     insecure: toggle('with --forward-to: take any certificate'),
     printSecret: toggle('print the secret that --forward-to signs with, and end'),
-    port: integer('port', 'where to receive, default 9000', { min: 0, max: 65_535 }),
-    host: text('address', 'where to receive, default 127.0.0.1'),
+    port: integer('port', 'port to listen on, default 9000', { min: 0, max: 65_535 }),
+    host: text('address', 'address to listen on, default 127.0.0.1'),
     register: toggle('create the webhook, and delete it at the end'),
     status: integer('code', 'answer with this status, to see retries', { min: 200, max: 599 }),
   },

@@ -10,10 +10,10 @@ export const updateWebhook = defineCommand({
   name: 'webhooks update',
   endpoints: ['webhooks.update'],
   summary: 'Change a webhook',
-  details: 'Only what is given changes; the list of events and the headers are replaced as a whole.',
+  details: 'Changes only the given fields; replaces the list of events and the headers as a whole.',
   args: { webhookId },
   flags: {
-    to: text('url', 'where to deliver'),
+    to: text('url', 'address to deliver to'),
     events: eventTypes('names or patterns, e.g. message.*'),
     header: many('"Name: value"', 'a further header of each delivery; may be repeated'),
     enable: toggle('switch it on'),

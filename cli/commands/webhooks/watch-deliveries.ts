@@ -21,10 +21,10 @@ export const watchDeliveries = defineCommand({
   endpoints: ['deliveries.events', 'webhooks.eventDeliveries', 'webhooks.retryLog'],
   summary: 'Show deliveries to webhooks as they are made, until Ctrl-C',
   details:
-    'On a terminal a table: typing filters it, Enter shows request and response, Ctrl-R delivers again. In a pipe a line for each attempt from now on.',
+    'Shows a table on a terminal: typing filters it, Enter shows request and response, Ctrl-R delivers again. In a pipe, prints a line for each new attempt.',
   flags: {
     status: oneOf('status', STATUSES, `${STATUSES.join(', ')}; default all`),
-    every: integer('seconds', `how often it looks, default ${DEFAULT_PAUSE_S}`, { max: 3600 }),
+    every: integer('seconds', `seconds between two reads, default ${DEFAULT_PAUSE_S}`, { max: 3600 }),
   },
   async run(context, { status = 'all', every = DEFAULT_PAUSE_S }) {
     const client = context.client();
