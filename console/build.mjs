@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 
 /**
- * Builds the console into the place from which the messaging service serves `/console`. Its tools are installed for
- * development alone: without them this does nothing, and an earlier build stays.
+ * Builds the console into the place from which the messaging service serves `/console`. Its tools are development
+ * dependencies: without them it does nothing, and an earlier build stays.
  */
 const target = fileURLToPath(new URL('../server/dist/console/', import.meta.url));
 if (isInstalled('vite') && isInstalled('@vitejs/plugin-react')) {
@@ -28,7 +28,7 @@ async function buildPages() {
       outDir: target,
       emptyOutDir: true,
       target: 'es2022',
-      // As a data: URL a picture would not be hashed, and fonts would need a looser policy.
+      // Inlined as data: URLs, pictures would not be hashed, and fonts would need a looser policy.
       assetsInlineLimit: 0,
       chunkSizeWarningLimit: 700,
     },
@@ -36,8 +36,8 @@ async function buildPages() {
 }
 
 /**
- * The SDK as its package has it: the table of routes and the version written out, without the schemas of the
- * contract and their libraries.
+ * Builds against the SDK as its package has it: the table of routes and the version written out, without the schemas of
+ * the contract and their libraries.
  */
 function writtenTables() {
   const sdk = fileURLToPath(new URL('../sdk/', import.meta.url));

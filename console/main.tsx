@@ -8,13 +8,13 @@ import { styleNonce } from './app/style-nonce.ts';
 import { startTranslations } from './i18n/start.ts';
 import { createAuth } from './session/auth.ts';
 
-// What locks the scrolling below a dialog writes a style of its own, and looks for the nonce here.
+// The library that locks scrolling behind a dialog writes its own style and reads the nonce from here.
 Object.assign(globalThis, { __webpack_nonce__: styleNonce() });
-// The page's base is `<where the service is>/console/`, whatever stands in front of it.
+// The page's base is `<address of the service>/console/`, whatever proxy is in front of it.
 const base = new URL('./', document.baseURI);
 const billing = document.querySelector<HTMLMetaElement>('meta[name="posthorn-billing"]')?.content ?? '';
 const auth = createAuth(new URL('../', base).href.replace(/\/$/, ''), billing);
-// The code of a page comes by an import, which tells nobody what was answered.
+// The code of a page comes through an import, which hides the answer's status.
 addEventListener(CODE_IS_LATE, auth.connection.look);
 const router = createConsoleRouter(base.pathname.replace(/\/$/, ''));
 const i18n = await startTranslations();

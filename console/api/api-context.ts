@@ -19,14 +19,14 @@ export function useAuthState(): AuthState {
   return useSyncExternalStore(onChange, state);
 }
 
-/** Who is signed in; only below the pages that demand somebody. */
+/** The signed-in user; works only inside pages that require a sign-in. */
 export function useUser(): Session {
   const { user } = useAuthState();
   if (!user) throw new Error('nobody is signed in');
   return user;
 }
 
-/** Whether somebody may see and change instances, webhooks and other shared things. The service decides it again. */
+/** Whether the user may see and change instances, webhooks and other shared resources. The service checks it again. */
 export function useMayManage(): boolean {
   const { role, is_superadmin } = useUser();
   return is_superadmin || role === 'owner' || role === 'admin';

@@ -3,7 +3,7 @@ import type { TFunction } from 'i18next';
 import { useTranslation } from 'react-i18next';
 import { ErrorBox } from '../components/error-box.tsx';
 
-/** What the service refused or failed at, in our words where we have some, else in its own. */
+/** The error of a request: our text for its code if there is one, else the service's message. */
 export function ApiError(props: { error: unknown; onRetry?: () => void; hint?: string | undefined }) {
   const { error, onRetry, hint } = props;
   const { t } = useTranslation();
@@ -24,7 +24,7 @@ export function textOf(t: TFunction, error: unknown): string {
   return textOfCode(t, error.code) ?? error.message;
 }
 
-/** Null for a code that we have no words for. */
+/** Null for a code without a text of ours. */
 export function textOfCode(t: TFunction, code: string): string | null {
   const key = `common.errors.${code}` as 'common.errors.NETWORK';
   const text = t(key, { defaultValue: '' });

@@ -18,13 +18,13 @@ type To =
   | '/messages/templates'
   | '/chats';
 
-/** Which instance a page is about: chosen from the list, kept in the address, the newest one at first. */
+/** The instance that a page shows: chosen from a list, kept in the address, at first the newest one. */
 export function ChosenInstance(props: { instance: string | undefined; to: To; children: ReactNode }) {
   const { instance, to, children } = props;
   const { t } = useTranslation();
   const navigate = useNavigate();
   const mayManage = useMayManage();
-  // Agents may not list the instances, but know them by the usage.
+  // Agents may not list instances, but the usage names them.
   const usage = useUsage();
   return (
     <Shown query={usage}>

@@ -4,7 +4,7 @@ import type { Tone } from '../components/state-badge.tsx';
 
 type Outcome = Pick<DeliveryLog, 'success' | 'status_code' | 'error_class'>;
 
-/** What came of an attempt: the status that was answered, or why there was none. */
+/** The outcome of an attempt: the status of the answer, or why there was none. */
 export function outcomeOf(
   t: TFunction,
   { success, status_code: status, error_class: reason }: Outcome,

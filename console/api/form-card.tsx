@@ -1,7 +1,7 @@
 import { Card } from '../components/card.tsx';
 import { MutationForm } from './mutation-form.tsx';
 
-/** A form that runs a mutation, in a card of its own, which says after it what was done. */
+/** A form in its own card that runs a mutation; afterwards the card says what was done. */
 export function FormCard(
   props: Parameters<typeof MutationForm>[0] & { title: string; text?: string; done?: string | null | false },
 ) {

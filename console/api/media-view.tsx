@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { useClient } from './api-context.ts';
 import { textOf } from './api-error.tsx';
 
-/** Pictures are fetched as they come into sight; what one plays or keeps, when it is asked for. */
+/** Shows media. Pictures are loaded when they become visible; sounds, videos and files when the user asks for them. */
 export function MediaView(props: {
   instanceId: string;
   mediaId: string;
@@ -43,7 +43,7 @@ export function MediaView(props: {
 function Medium({ kind, url, name }: { kind: string; url: string; name: string }) {
   const { t } = useTranslation();
   if (kind === 'image') return <img src={url} alt={name} />;
-  // Captions of what somebody sent exist nowhere.
+  // Media that somebody sent have no captions.
   // biome-ignore lint/a11y/useMediaCaption: nobody wrote one
   if (kind === 'video') return <video src={url} controls autoPlay aria-label={name} />;
   // biome-ignore lint/a11y/useMediaCaption: nobody wrote one
@@ -55,7 +55,7 @@ function Medium({ kind, url, name }: { kind: string; url: string; name: string }
   );
 }
 
-/** The bytes as an address of this page alone, since the API wants the session. */
+/** An object URL of the bytes, since the API requires the session. */
 function useMediaUrl(instanceId: string, mediaId: string, isWanted: boolean) {
   const client = useClient();
   const [url, setUrl] = useState<string | null>(null);

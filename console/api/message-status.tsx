@@ -17,7 +17,7 @@ export function MessageStatusBadge({ status }: { status: MessageStatus }) {
   return <StateBadge tone={TONES[status]} label={t(`messages.statuses.${status}`)} />;
 }
 
-/** What a message says, as one text: its words, else its caption or name; empty where it has none. */
+/** The text of a message: its words, else its caption or file name; empty without any. */
 export function textOfMessage({ content }: Pick<Message, 'content'>): string {
   for (const name of ['text', 'caption', 'body_text', 'question', 'file_name', 'name', 'emoji']) {
     const value = content[name];

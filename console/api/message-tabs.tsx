@@ -9,9 +9,9 @@ interface View {
   view: string;
   who: 'all' | 'managers';
   to: string;
-  /** The networks that have nothing to show there (`lacks.ts` of each). */
+  /** The networks that lack this view (`lacks.ts` of each). */
   lackedBy?: readonly string[];
-  /** Those that alone have it. */
+  /** The only networks that have it. */
   onlyOn?: readonly string[];
 }
 
@@ -26,7 +26,7 @@ export const VIEWS = [
 ] as const satisfies readonly View[];
 export type MessageView = (typeof VIEWS)[number]['view'];
 
-/** The views of one instance below the entry Messages, each under an address of its own. */
+/** The views of one instance under the entry Messages, each with its own address. */
 export function MessageTabs(props: { instance: string; view: MessageView; children: ReactNode }) {
   const { instance, view } = props;
   const { t } = useTranslation();

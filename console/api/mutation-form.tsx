@@ -2,12 +2,12 @@ import type { ReactNode } from 'react';
 import { SubmitForm } from '../components/submit-form.tsx';
 import { ApiError } from './api-error.tsx';
 
-/** A form that runs a mutation: busy while that runs, with its error above the button. */
+/** A form that runs a mutation: busy while it runs, with an error above the button. */
 export function MutationForm(props: {
   label: string;
   mutation: { isPending: boolean; error: unknown };
   onSubmit: () => void;
-  /** More words to its error. */
+  /** A further text for its error. */
   hint?: string | undefined;
   fullWidth?: boolean;
   isDanger?: boolean;

@@ -1,7 +1,7 @@
-/** Of the JIDs that are a phone at the network. */
+/** Matches JIDs that contain a phone number. */
 const OF_PERSON = /@s\.whatsapp\.net$/;
 
-/** A person by the phone; a group, and whoever the network keeps anonymous, by the JID. */
+/** The phone of a person; for a group or an anonymous person, the JID. */
 export function personOf(jid: string): string {
   return jid.replace(OF_PERSON, '');
 }

@@ -5,7 +5,7 @@ import { useAuth } from './api-context.ts';
 
 const NAMES = { google: 'Google', github: 'GitHub' };
 
-/** A way in by each social login that is enabled here; nothing while that is not known, or there is none. */
+/** A button for each social login that is enabled here; nothing while they are unknown, or if there is none. */
 export function ProviderButtons({ mode }: { mode: 'login' | 'signup' }) {
   const { t } = useTranslation();
   const { stranger } = useAuth();

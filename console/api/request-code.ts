@@ -1,9 +1,9 @@
 import type { SendKind } from './use-send-kinds.ts';
 
-/** A text in a field of a form may be a whole file. */
+/** A form field may hold the text of a whole file. */
 const SHOWN_CHARS = 300;
 
-/** A send as a request, for those who will write it into a program: by curl, with the SDK and with msgctl. */
+/** A send as code to copy into a program: for curl, the SDK and msgctl. */
 export function requestCode(input: {
   baseUrl: string;
   instanceId: string;
@@ -41,7 +41,10 @@ function bodyText(json: string, file: File | null): string {
   return file ? indented.replace(/\n {2}\}$/, `,\n    file: ${JSON.stringify(file.name)}\n  }`) : indented;
 }
 
-/** `send` has the recipient as a flag, and of a text its words too; everything else is `name=text` or `name:=JSON`. */
+/**
+ * `msgctl send` has flags for the recipient and for the words of a text; every other field is `name=text` or
+ * `name:=JSON`.
+ */
 function flag({ path }: SendKind, name: string, value: unknown): string {
   if (name === 'to' || (name === 'text' && path === 'text')) return `--${name} ${word(plain(value))}`;
   return word(typeof value === 'string' ? `${name}=${value}` : `${name}:=${JSON.stringify(value)}`);
@@ -55,7 +58,7 @@ function cut(value: unknown): unknown {
   return typeof value === 'string' && value.length > SHOWN_CHARS ? `${value.slice(0, SHOWN_CHARS)}…` : value;
 }
 
-/** One word of a shell, whatever stands in it. */
+/** Quotes any text as one word of a shell. */
 function word(text: string): string {
   return /^[\w+:/.,=@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,7 +1,7 @@
 import type { TFunction } from 'i18next';
 import type { SendKind } from './use-send-kinds.ts';
 
-/** A way to send in the person's own words, else in those of the contract. */
+/** The name of a send in the user's language, else as the contract names it. */
 export function sendName(t: TFunction, { path, summary }: Pick<SendKind, 'path' | 'summary'>): string {
   return t(`sends.${path}`, { defaultValue: summary });
 }

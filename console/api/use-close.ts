@@ -1,8 +1,8 @@
 import { useCanGoBack, useRouter } from '@tanstack/react-router';
 
 /**
- * Closes what has an address of its own. It goes back to where that was opened, so that the back button does not open it
- * again; whoever came by its address alone goes `elsewhere`.
+ * Closes a view that has its own address. It goes back to the page that opened the view, so that the back button does
+ * not open it again. A user who came directly to the address goes `elsewhere`.
  */
 export function useClose(elsewhere: () => void): () => void {
   const { history } = useRouter();

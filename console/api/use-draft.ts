@@ -2,8 +2,8 @@ import { useEffect, useRef, useState } from 'react';
 import { useAuth, useUser } from './api-context.ts';
 
 /**
- * The state of a form, which a session that ends meanwhile does not take along: whoever signs in again finds it as it was,
- * its idempotency key included. Leaving the page otherwise drops it.
+ * The state of a form, which outlives the end of the session: after a new sign-in the user finds the form unchanged,
+ * including its idempotency key. Leaving the page in any other way drops it.
  */
 export function useDraft<T>(form: string, first: T | (() => T)): [T, (next: T) => void] {
   const { drafts, state } = useAuth();

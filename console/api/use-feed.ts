@@ -2,19 +2,21 @@ import { replaceEqualDeep, useQuery, useQueryClient } from '@tanstack/react-quer
 import { useEffect, useState } from 'react';
 import { askAgainAfterMs, isPassing } from '../session/connection.ts';
 
-/** Rows that may come twice, where a page is counted from the head of a list that grows. */
+/**
+ * The number of last rows searched for duplicates, which occur when pages are counted from the head of a growing list.
+ */
 const OVERLAP_MAX = 1_000;
 
 interface FeedPage<Row, Cursor> {
   rows: readonly Row[];
-  /** Where the next page begins; undefined at the end. */
+  /** The start of the next page; undefined at the end. */
   next: Cursor | undefined;
 }
 
 /**
- * A list that grows at its head while one reads it: its first page is what is read again, and what was loaded further
- * down stays. Rows that are in both count once, as the first page has them. When the first page has moved on by more
- * than its length, the list begins anew.
+ * A list that grows at its head while the user reads it: only the first page is read again, and later rows stay. A row
+ * that is in both appears once, as in the first page. When more new rows than one page have arrived, the list starts
+ * again.
  */
 export function useFeed<Row, Cursor>(options: {
   queryKey: readonly unknown[];
@@ -35,7 +37,7 @@ export function useFeed<Row, Cursor>(options: {
       return joined(page, queries.getQueryData<FeedPage<Row, Cursor>>(queryKey), idOf);
     },
     refetchInterval: options.refetchInterval ?? false,
-    // Rows that did not change stay the same, see below: comparing all that was loaded takes long where that is much.
+    // The code below keeps unchanged rows the same objects: comparing all loaded rows takes long when there are many.
     structuralSharing: false,
   });
 
@@ -47,7 +49,7 @@ export function useFeed<Row, Cursor>(options: {
     try {
       const page = await read(known.next);
       queries.setQueryData<FeedPage<Row, Cursor>>(queryKey, (now = known) => {
-        // What moved down meanwhile is among the last rows: all of them would be many.
+        // Rows that moved down meanwhile are among the last ones; searching all of them would take long.
         const ids = new Set(now.rows.slice(-OVERLAP_MAX).map(idOf));
         return { rows: now.rows.concat(page.rows.filter((row) => !ids.has(idOf(row)))), next: page.next };
       });
@@ -72,7 +74,7 @@ export function useFeed<Row, Cursor>(options: {
       setMoreError(null);
       return head.refetch();
     },
-    // A page that failed is asked for again when its error is gone, not at once.
+    // A page that failed is requested again when its error is gone, not at once.
     hasNextPage: head.data?.next !== undefined && moreError === null,
     isFetchingNextPage,
     fetchNextPage,

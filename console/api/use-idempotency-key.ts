@@ -2,8 +2,8 @@ import { useRef } from 'react';
 import { useDraft } from './use-draft.ts';
 
 /**
- * The one key of a form: however often it is submitted, by a second click or after an answer that was lost, the message
- * is sent once. Another content needs another key: the form calls `changed` with its mutation, which has `handlers`.
+ * The idempotency key of a form: the message is sent once, even after a second click or a lost answer. A changed
+ * content needs a new key: the form calls `changed` with its mutation, which has `handlers`.
  */
 export function useIdempotencyKey(form: string) {
   const [key, setKey] = useDraft(`${form} key`, newKey);
@@ -20,7 +20,7 @@ export function useIdempotencyKey(form: string) {
         if (isOther.current) renew();
       },
     },
-    /** A send under way goes on, and is not made again. */
+    /** A send in progress continues and is not made again. */
     changed(send: { isPending: boolean; isIdle: boolean; reset(): void }) {
       if (send.isPending) isOther.current = true;
       else if (!send.isIdle) {
@@ -31,7 +31,7 @@ export function useIdempotencyKey(form: string) {
   };
 }
 
-/** `randomUUID` exists under https and on localhost alone. */
+/** `randomUUID` exists only under https and on localhost. */
 export function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return `console-${[...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;

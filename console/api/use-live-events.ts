@@ -2,7 +2,7 @@ import { useEffect, useState, useSyncExternalStore } from 'react';
 import { createLiveEvents, type LiveEvents } from '../session/live-events.ts';
 import { useAuth } from './api-context.ts';
 
-/** The events of the company, for as long as the component that asks is there. */
+/** The events of the company, while the calling component is mounted. */
 export function useLiveEvents(): LiveEvents | null {
   const auth = useAuth();
   const [live, setLive] = useState<LiveEvents | null>(null);

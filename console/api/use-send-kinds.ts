@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useClient } from './api-context.ts';
 
-/** As much of a JSON schema as the contract uses in the bodies of sends. */
+/** The part of JSON Schema that the contract uses in the bodies of sends. */
 export interface FieldSchema {
   type?: 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object';
   description?: string;
@@ -21,7 +21,7 @@ export interface FieldSchema {
   required?: readonly string[];
 }
 
-/** One way to send: what the contract says of its route. */
+/** One kind of send, as the contract describes its route. */
 export interface SendKind {
   /** Its path below `/messages`, e.g. `link-preview` or `status/text`. */
   path: string;
@@ -46,7 +46,7 @@ interface Operation {
 const SENDS = /^(messages\.(send\w+|forward)|status\.post\w+)$/;
 const BELOW = '/v1/instances/{instanceId}/messages/';
 
-/** Every way to send, from the document that the service makes of its contract; fetched once. */
+/** Every kind of send, from the service's OpenAPI document, which is fetched once. */
 export function useSendKinds() {
   const client = useClient();
   return useQuery<readonly SendKind[]>({
@@ -57,7 +57,7 @@ export function useSendKinds() {
   });
 }
 
-/** Those that the network has switched off have no body. */
+/** Sends that the network has switched off have no body. */
 function kindsOf({ paths, components }: ApiDocument): SendKind[] {
   return Object.entries(paths).flatMap(([path, { post }]) => {
     const content = post?.requestBody?.content;

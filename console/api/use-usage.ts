@@ -2,10 +2,10 @@ import type { CompanyUsage } from '@posthorn/sdk/index.ts';
 import { useQuery } from '@tanstack/react-query';
 import { useClient } from './api-context.ts';
 
-/** A sum over many rows, and no event tells of it. */
+/** A sum over many rows, whose changes no event reports. */
 const LOOK_EVERY_MS = 30_000;
 
-/** What the company sent and received in 24 hours, its instances, and what it uses of its plan. */
+/** The company's messages of the last 24 hours, its instances, and its use of the plan. */
 export function useUsage() {
   const client = useClient();
   return useQuery<CompanyUsage>({

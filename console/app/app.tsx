@@ -18,11 +18,11 @@ import type { ConsoleRouter } from './router.tsx';
 import { styleNonce } from './style-nonce.ts';
 import { theme } from './theme.ts';
 
-/** How long an answer counts as fresh; what changes meanwhile is told by events. */
+/** How long an answer counts as fresh; events report changes meanwhile. */
 const FRESH_MS = 5_000;
 /**
- * Asks although the browser calls itself offline: that says nothing of a service on the same machine or network. The
- * library would hold everything back meanwhile and say nothing, while the connection says by itself what is wrong.
+ * Sends requests even if the browser says that it is offline, which says nothing about a service on the same machine or
+ * network. The library would otherwise pause all requests silently; our connection banner names the fault.
  */
 const NETWORK_MODE = 'always';
 
@@ -43,7 +43,7 @@ export function App({ auth, router, i18n }: { auth: Auth; router: ConsoleRouter;
   );
 }
 
-/** The SDK tries again what may be tried again, for a moment; a page that is still open asks for as long as it takes. */
+/** The SDK retries temporary failures for a moment; an open page keeps asking after that. */
 function createQueries(auth: Auth): QueryClient {
   return new QueryClient({
     queryCache: new QueryCache({
@@ -60,7 +60,7 @@ function createQueries(auth: Auth): QueryClient {
   });
 }
 
-/** Unless nobody looks at it any more, or somebody else has asked. */
+/** Asks again unless no component uses the query any more, or another one has asked already. */
 function askAgain(query: Query<unknown, unknown, unknown>): void {
   if (!query.isActive() || query.state.error === null || query.state.fetchStatus !== 'idle') return;
   query.fetch().catch(() => undefined);

@@ -3,7 +3,7 @@ import { useSyncExternalStore } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAuth } from '../api/api-context.ts';
 
-/** Says on every page why it waits, for as long as it does. */
+/** Says on every page why it waits, as long as it waits. */
 export function ConnectionBanner() {
   const { t } = useTranslation();
   const { connection } = useAuth();

@@ -2,7 +2,7 @@ import { Container } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { ErrorBox } from '../components/error-box.tsx';
 
-/** In place of a page that failed while it was drawn, or whose code is gone. */
+/** Shown in place of a page that failed to render, or whose code is gone. */
 export function Crashed() {
   const { t } = useTranslation();
   return (

@@ -17,10 +17,10 @@ const ENTRIES = [
 ] as const;
 type Entry = (typeof ENTRIES)[number];
 
-/** As many as a phone has room for beside the button that opens the others. */
+/** The number of entries that fit a phone beside the button that opens the others. */
 const ON_PHONE = 4;
 
-/** The entries that somebody has, by their role; the API decides it again. */
+/** The entries that the user's role allows; the API checks it again. */
 function useEntries(): readonly Entry[] {
   const mayManage = useMayManage();
   const { is_superadmin: isRoot } = useUser();
@@ -98,7 +98,7 @@ export function BottomEntries() {
   );
 }
 
-/** Links that the router follows, and whose code it fetches ahead. */
+/** Links through the router, which preloads the code of their pages. */
 function useEntryLinks(entries: readonly Entry[]) {
   const { t } = useTranslation();
   const router = useRouter();
@@ -116,7 +116,7 @@ function useEntryLinks(entries: readonly Entry[]) {
   return { label: t('common.navigation.label'), shown: entryOf(entries, pathname), link };
 }
 
-/** A message stands below its instance, and belongs to the messages. */
+/** A message has its address under its instance, but belongs to the entry of the messages. */
 function entryOf(entries: readonly Entry[], pathname: string): Entry | undefined {
   const parts = pathname.split('/').filter(Boolean);
   if (parts.length === 0) return entries.find(({ entry }) => entry === 'home');

@@ -1,12 +1,12 @@
 import { lazyRouteComponent } from '@tanstack/react-router';
 
-/** Told by the window, each time that the code of a page did not come. */
+/** The window event for each time that the code of a page could not be fetched. */
 export const CODE_IS_LATE = 'posthorn:code-is-late';
 const ASK_AGAIN_AFTER_MS = 3_000;
 
 /**
- * Fetches the code of a page for as long as the service does not answer. When it answers and the code is not there, this
- * page is of an earlier version: the error then has the router load the newer one.
+ * Fetches the code of a page and retries while the service does not answer. If the service answers without the code,
+ * this page is of an earlier version: the error then makes the router load the newer one.
  */
 function patient<T>(load: () => Promise<T>): () => Promise<T> {
   return async () => {

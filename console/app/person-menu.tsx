@@ -18,7 +18,7 @@ export function PersonMenu({ user }: { user: Session }) {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const [opened, setOpened] = useState(false);
   const leaving = useMutation({ mutationFn: auth.signOut });
-  // Asked before the menu is open: an entry that comes later would move the others away from the pointer.
+  // Fetched before the menu opens: an entry that appears later would move the others away from the pointer.
   const { data: playground } = usePlayground();
   return (
     <Menu position="bottom-end" width={240} closeOnItemClick={false} opened={opened} onChange={setOpened}>

@@ -2,7 +2,7 @@ import { Menu } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 
-/** The way to the playground. */
+/** The menu entry of the playground. */
 export function PlaygroundItem({ onOpen }: { onOpen: () => void }) {
   const { t } = useTranslation();
   const navigate = useNavigate();

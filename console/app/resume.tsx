@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { ApiError } from '../api/api-error.tsx';
 import type { Auth } from '../session/auth.ts';
 
-/** Takes up the session of the cookies before anything is drawn, so that no page shows the wrong state for a moment. */
+/** Resumes the session of the cookies before anything is drawn, so that no page shows a wrong state for a moment. */
 export function Resume({ auth, children }: { auth: Auth; children: ReactNode }) {
   const resumed = useQuery({
     queryKey: ['session'],

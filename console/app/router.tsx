@@ -185,13 +185,16 @@ const pages = [
 
 const tree = root.addChildren([...strangers, signedIn.addChildren([verify, shell.addChildren([...pages])])]);
 
-/** The pages and their addresses. Those for strangers come with the first load, each other when it is first needed. */
+/**
+ * The pages and their addresses. Pages without sign-in are in the first load; each other page is loaded when it is
+ * first needed.
+ */
 export function createConsoleRouter(basepath: string) {
   return createRouter({
     routeTree: tree,
     basepath,
     defaultPreload: 'intent',
-    // What a page needs is fetched by its own query, which has a cache.
+    // A page fetches its data through its own queries, which have a cache.
     defaultPreloadStaleTime: 0,
     scrollRestoration: true,
     defaultNotFoundComponent: NotFound,

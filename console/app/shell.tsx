@@ -13,7 +13,7 @@ import { PersonMenu } from './person-menu.tsx';
 import { SubscriptionBanner } from './subscription-banner.tsx';
 import { VerifyBanner } from './verify-banner.tsx';
 
-/** Everything around a page: the entries at the left, on a phone at the bottom, and the person at the top. */
+/** Everything around a page: the entries on the left (on a phone at the bottom) and the user's menu at the top. */
 export function Shell() {
   const { t } = useTranslation();
   const user = useUser();
@@ -65,7 +65,7 @@ export function Shell() {
   );
 }
 
-/** A link to `#content` would lead to another page, since this one has a base. */
+/** A link to `#content` would lead to another page, because the document has a base URL. */
 function skip(): void {
   document.querySelector<HTMLElement>('#content')?.focus();
 }

@@ -3,7 +3,7 @@ import { Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { useAuthState } from '../api/api-context.ts';
 
-/** What lies below is for those who are signed in. Whoever leaves takes what was fetched along. */
+/** Shows its children only to a signed-in user. When the user signs out, the fetched data is removed. */
 export function SignedIn() {
   const { user, ended } = useAuthState();
   const queries = useQueryClient();
@@ -17,7 +17,10 @@ function isNoSession({ queryKey }: { queryKey: readonly unknown[] }): boolean {
   return queryKey[0] !== 'session';
 }
 
-/** Leads to the sign-in, once, with the address that was asked for, unless one left by oneself: it changes while this is still there. */
+/**
+ * Leads to the sign-in page, with the requested address unless the user signed out. The address is kept in state,
+ * because it changes while this component is still mounted.
+ */
 function ToSignIn({ keeps }: { keeps: boolean }) {
   const navigate = useNavigate();
   const asked = useRouterState({ select: ({ location }) => location.pathname + location.searchStr });

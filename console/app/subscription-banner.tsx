@@ -4,10 +4,10 @@ import { useMayManage } from '../api/api-context.ts';
 import { TextLink } from '../components/links.tsx';
 import { useSubscription } from '../pages/billing/use-billing.ts';
 
-/** States in which something has to be done, or the service stops. */
+/** States in which the company must act, or the service stops. */
 const TOLD = ['past_due', 'suspended', 'expired'] as const;
 
-/** Says on every page what a subscription lacks. Where billing cannot be asked, it says nothing. */
+/** Says on every page what the subscription lacks, and nothing if billing cannot be reached. */
 export function SubscriptionBanner() {
   const { t } = useTranslation();
   const mayManage = useMayManage();

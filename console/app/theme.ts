@@ -10,7 +10,7 @@ export const theme = createTheme({
   fontFamilyMonospace: 'ui-monospace, "SF Mono", Menlo, Consolas, monospace',
   components: {
     Paper: Paper.extend({ defaultProps: { withBorder: true } }),
-    // A menu may have no child like its placeholder. Not by `extend`, which would bring menus into the first page.
+    // A menu must not have a child like its placeholder. `extend` would bring the code of menus into the first page.
     Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
   },
 });

@@ -3,7 +3,7 @@ import type { Session } from '@posthorn/sdk/index.ts';
 import { useTranslation } from 'react-i18next';
 import { TextLink } from '../components/links.tsx';
 
-/** What somebody who put the code off cannot do yet. */
+/** Says what a user who has not entered the code cannot do yet. */
 export function VerifyBanner({ user }: { user: Session }) {
   const { t } = useTranslation();
   if (user.email_verified) return null;

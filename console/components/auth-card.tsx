@@ -1,7 +1,7 @@
 import { Stack, Text, Title } from '@mantine/core';
 import { type ReactNode, useEffect } from 'react';
 
-/** The frame of the pages that one sees before one is signed in. */
+/** The frame of the pages before the sign-in. */
 export function AuthCard({ title, text, children }: { title: string; text?: string; children: ReactNode }) {
   useEffect(() => {
     document.title = `${title} · Posthorn`;

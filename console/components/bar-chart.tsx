@@ -12,7 +12,7 @@ const WIDTH = 720;
 const HEIGHT = 160;
 const GAP = 2;
 
-/** Stacked columns, one for each label. Whoever does not see them has the same figures as a table. */
+/** Stacked columns, one for each label. Screen readers get the same figures as a table. */
 export function BarChart(props: { title: string; labels: readonly string[]; series: readonly Series[] }) {
   const { labels, series, title } = props;
   const sums = labels.map((_, at) => series.reduce((sum, { values }) => sum + (values[at] ?? 0), 0));

@@ -1,6 +1,6 @@
 import { Code, ScrollArea } from '@mantine/core';
 
-/** What somebody sent or answered, as text and nothing else; JSON is laid out. */
+/** The body of a request or an answer, as plain text; JSON is indented. */
 export function BodyText({ text, label }: { text: string; label: string }) {
   return (
     <ScrollArea.Autosize mah="24rem" viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': label }}>

@@ -1,6 +1,6 @@
 /**
- * Makes a format once for each language: making one takes longer than a row of a list, and there are hundreds of rows.
- * It depends on nothing else, so that all may share it.
+ * Creates a format once for each language: creating one takes longer than drawing a row, and there are hundreds of
+ * rows. A format depends only on the language, so all components may share it.
  */
 export function byLanguage<T>(make: (language: string) => T): (language: string) => T {
   const made = new Map<string, T>();

@@ -5,7 +5,7 @@ const STEP = 1024;
 export function bytesText(bytes: number, language: string): string {
   const power = bytes < STEP ? 0 : Math.min(Math.floor(Math.log(bytes) / Math.log(STEP)), UNITS.length - 1);
   const unit = UNITS[power] ?? 'byte';
-  // The short form of a byte has no plural.
+  // The short form of "byte" has no plural.
   const unitDisplay = unit === 'byte' ? 'long' : 'short';
   const format = { style: 'unit', unit, unitDisplay, maximumFractionDigits: 1 } as const;
   return new Intl.NumberFormat(language, format).format(bytes / STEP ** power);

@@ -1,12 +1,12 @@
 import { Alert, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 
-/** A part of a page: its heading, and whatever belongs to that. */
+/** A part of a page: a heading and its content. */
 export function Card(props: {
   title: string;
   text?: string | undefined;
   action?: ReactNode;
-  /** What was just done here. */
+  /** A text that says what was just done here. */
   done?: string | null | false | undefined;
   children?: ReactNode;
 }) {

@@ -2,7 +2,7 @@ import { Tabs } from '@mantine/core';
 import { BodyText } from './body-text.tsx';
 import { CopyButton } from './copy-text.tsx';
 
-/** The same thing in several languages of programs. */
+/** The same code in several programming languages. */
 export function CodeTabs({ codes }: { codes: Readonly<Record<string, string>> }) {
   const names = Object.keys(codes);
   return (

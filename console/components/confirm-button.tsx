@@ -2,7 +2,7 @@ import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useTranslation } from 'react-i18next';
 
-/** A button for what cannot be taken back: it says what will happen and asks once. */
+/** A button for an action that cannot be undone: it says what will happen and asks once. */
 export function ConfirmButton(props: {
   label: string;
   text: string;
@@ -27,7 +27,7 @@ export function ConfirmButton(props: {
   );
 }
 
-/** The question alone, for what another control asks for. */
+/** The dialog without a button, for actions that another control starts. */
 export function ConfirmDialog(props: {
   label: string;
   text: string;

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { copyText } from './copy.ts';
 
-/** How long the button says that it has copied. */
+/** How long the button shows that it has copied. */
 const SAID_MS = 2_000;
 
 /** An id, a secret or a trace id, with a button that copies it. */

@@ -1,7 +1,7 @@
-/** Puts a text into the clipboard, and says whether it is there. */
+/** Copies a text to the clipboard, and returns whether it succeeded. */
 export async function copyText(text: string): Promise<boolean> {
   const { clipboard } = navigator as { clipboard?: Clipboard };
-  // Under plain http a browser offers it on localhost alone.
+  // Under plain http, browsers offer the clipboard only on localhost.
   if (!clipboard) return copySelected(text);
   return clipboard.writeText(text).then(
     () => true,
@@ -9,12 +9,12 @@ export async function copyText(text: string): Promise<boolean> {
   );
 }
 
-/** The older way, which copies whatever is selected. */
+/** The older API, which copies the current selection. */
 function copySelected(text: string): boolean {
   const before = document.activeElement;
   const field = document.createElement('textarea');
   field.value = text;
-  // Within a dialog, which keeps the focus to itself.
+  // Inside the open dialog, because a dialog traps the focus.
   (before?.closest('[role=dialog]') ?? document.body).append(field);
   field.select();
   const isCopied = document.execCommand('copy');

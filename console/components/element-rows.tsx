@@ -5,7 +5,7 @@ import { Drawn } from './window-rows.tsx';
 
 const AROUND = 8;
 
-/** A long list that scrolls by itself: only the rows near to what one sees are drawn. */
+/** A long list in its own scroll area, which draws only the rows near the visible ones. */
 export function ElementRows<Row>(props: {
   label: string;
   rows: readonly Row[];

@@ -1,7 +1,7 @@
 import { Paper, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 
-/** What would be here, and the one thing that makes it so. */
+/** A text for an empty list, and the one action that fills it. */
 export function EmptyState({ text, action }: { text: string; action?: ReactNode }) {
   return (
     <Paper p="xl">

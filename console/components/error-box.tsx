@@ -10,7 +10,7 @@ export interface ErrorBoxProps {
   onRetry?: (() => void) | undefined;
 }
 
-/** An error with what is needed to ask about it. */
+/** An error with its code and trace id, for questions to support. */
 export function ErrorBox({ title, text, code, traceId, onRetry }: ErrorBoxProps) {
   const { t } = useTranslation();
   return (

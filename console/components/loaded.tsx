@@ -8,10 +8,10 @@ export interface Loading<T> {
   isPending: boolean;
 }
 
-/** Nothing moves for a wait that nobody notices. */
+/** The loading sign appears only after this time, so that a short wait shows none. */
 const SHOWN_AFTER_MS = 300;
 
-/** What a query brought, or that it is on its way, or why it did not come. */
+/** The result of a query, a loading sign, or an error. */
 export function Loaded<T>(props: {
   query: Loading<T>;
   failed: (error: unknown) => ReactNode;

@@ -1,6 +1,6 @@
 import { Group, Progress, Stack, Text } from '@mantine/core';
 
-/** Below these shares of the whole a share is fine, and then tight. */
+/** The limits below which a share counts as fine, and as tight. */
 const FINE = 0.8;
 const TIGHT = 1;
 

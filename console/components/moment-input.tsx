@@ -1,6 +1,6 @@
 import { TextInput } from '@mantine/core';
 
-/** A moment in the person's own time, which goes out in UTC. */
+/** A moment in the user's own time zone, which is sent in UTC. */
 export function MomentInput(props: {
   label: string;
   description?: string | undefined;

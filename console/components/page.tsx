@@ -1,7 +1,7 @@
 import { Group, Stack, Title } from '@mantine/core';
 import { type ReactNode, useEffect, useRef } from 'react';
 
-/** The frame of a page: its one heading, and the one thing to do. A screen reader begins at the heading. */
+/** The frame of a page: its heading and its main action. A screen reader begins at the heading. */
 export function Page({
   title,
   action,

@@ -1,7 +1,7 @@
 import { PasswordInput } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 
-/** A password: one that exists, or a new one, which has a shortest length. */
+/** A field for an existing password, or for a new one with a minimum length. */
 export function PasswordField(props: {
   label: string;
   isNew?: boolean;

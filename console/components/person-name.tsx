@@ -1,6 +1,8 @@
 import { Text } from '@mantine/core';
 
-/** Whose name it is may be anybody's choice: the number stands beside it. `otherwise`: of whoever has neither. */
+/**
+ * A person's name, with the number beside it, because anybody can choose any name. `otherwise` is shown without either.
+ */
 export function PersonName(props: { name: string | null; id: string; otherwise?: string }) {
   const { name, id, otherwise = '' } = props;
   if (!name || !id || name === id) return <bdi>{name || id || otherwise}</bdi>;

@@ -8,7 +8,7 @@ const STEPS: readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number][] = [
   ['second', 1],
 ];
 
-/** Never "yesterday" or "last year", which the calendar decides: 30 hours ago may be the day before. */
+/** Never "yesterday" or "last year", which depend on the calendar: 30 hours ago may be the day before yesterday. */
 const relativeFormat = byLanguage(
   (language) => new Intl.RelativeTimeFormat(language, { numeric: 'always', style: 'short' }),
 );

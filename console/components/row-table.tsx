@@ -2,9 +2,9 @@ import { Table } from '@mantine/core';
 import type { CSSProperties, KeyboardEvent, ReactNode } from 'react';
 
 /**
- * A dense table whose rows are reached with the arrow keys: each row has one link, in its first cell. It scrolls by
- * itself where it is wider than the screen. On a phone each row becomes a block: the first cell, and below it the
- * others, each behind the name of its column.
+ * A dense table whose rows can be reached with the arrow keys: each row has one link, in its first cell. The table
+ * scrolls if it is wider than the screen. On a phone each row becomes a block: the first cell, and below it the others,
+ * each behind the name of its column.
  */
 export function RowTable({ head, children }: { head: readonly string[]; children: ReactNode }) {
   return (

@@ -2,7 +2,7 @@ import { Badge } from '@mantine/core';
 
 export type Tone = 'good' | 'busy' | 'idle' | 'warn' | 'bad';
 
-/** Dots carry the colour, and words the meaning: text keeps the contrast of text in both themes. */
+/** Only a dot has the colour, so that the text keeps its contrast in both themes. */
 const COLORS: Readonly<Record<Tone, string>> = {
   good: 'green',
   busy: 'blue',

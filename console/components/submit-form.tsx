@@ -1,7 +1,7 @@
 import { Button, Stack } from '@mantine/core';
 import type { ReactNode } from 'react';
 
-/** A form with one button, which says what it does and is disabled only while it does it. */
+/** A form with one button, which names its action and is disabled only while that runs. */
 export function SubmitForm(props: {
   label: string;
   busy: boolean;

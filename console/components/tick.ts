@@ -4,7 +4,9 @@ const EVERY_MS = 10_000;
 const listeners = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
 
-/** Calls a listener every few seconds: one clock for all times of a page, and none where there are none. */
+/**
+ * Calls a listener every few seconds. All times of a page share one timer, which runs only while there are listeners.
+ */
 export function onTick(listener: () => void): () => void {
   listeners.add(listener);
   timer ??= setInterval(() => {

@@ -8,7 +8,7 @@ const exactFormat = byLanguage(
   (language) => new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium' }),
 );
 
-/** "3 min ago", for as long as it is looked at, with the exact time in the person's zone on hover. */
+/** A time such as "3 min ago", kept up to date, with the exact time in the user's zone on hover. */
 export function TimeText({ at }: { at: string }) {
   const { i18n } = useTranslation();
   const text = useSyncExternalStore(onTick, () => relativeTime(new Date(at), new Date(), i18n.language));
@@ -25,7 +25,7 @@ const dateFormat = byLanguage(
 
 const dayFormat = byLanguage((language) => new Intl.DateTimeFormat(language, { dateStyle: 'medium' }));
 
-/** The day of a moment, in the zone of whoever looks. */
+/** The day of a moment, in the user's time zone. */
 export function dayText(at: string, language: string): string {
   return dayFormat(language).format(new Date(at));
 }

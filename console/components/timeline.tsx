@@ -12,7 +12,7 @@ export interface Moment {
 
 const SIGNS: Readonly<Record<Tone, string>> = { good: '✓', busy: '…', idle: '·', warn: '!', bad: '✕' };
 
-/** What happened, one line each, in time. */
+/** Events in order of time, one line each. */
 export function Timeline({ moments }: { moments: readonly Moment[] }) {
   return (
     <Stack component="ol" gap="xs" m={0} p={0}>

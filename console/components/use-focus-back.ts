@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'react';
 
-/** Gives the focus back to where it was before this came, once this is gone: whoever uses the keyboard keeps their place. */
+/** Returns the focus to its previous element when the component unmounts, so that keyboard users keep their place. */
 export function useFocusBack(): void {
   const [before] = useState(() => document.activeElement);
   useEffect(
     () => () => {
-      // After the dialog has let go of it.
+      // After the dialog has released the focus.
       setTimeout(() => before instanceof HTMLElement && before.focus({ preventScroll: true }));
     },
     [before],

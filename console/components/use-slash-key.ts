@@ -1,6 +1,6 @@
 import { type RefObject, useEffect, useRef } from 'react';
 
-/** A field that `/` leads to, unless one is typing somewhere. */
+/** A ref for a field that the `/` key focuses, unless the user is typing elsewhere. */
 export function useSlashKey(): RefObject<HTMLInputElement | null> {
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {

@@ -4,14 +4,14 @@ import { memo, type ReactNode, useEffect, useLayoutEffect, useRef, useState } fr
 import { MoreButton, type Paged } from './more-button.tsx';
 import { RowTable } from './row-table.tsx';
 
-/** A first guess: each row is measured when it is drawn. */
+/** The assumed height of a row until it is drawn and measured. */
 const ROW_PX = window.matchMedia('(max-width: 48em)').matches ? 60 : 35;
 /** Enough for the arrow keys to find the next row. */
 const AROUND = 12;
 
 /**
- * A long table that scrolls with the page: only the rows that are near to what one sees are drawn, and the next page
- * comes as one reaches the end of what is there.
+ * A long table that scrolls with the page. It draws only the rows near the visible ones, and loads the next page when
+ * the user reaches the end.
  */
 export function WindowRows<Row>(props: {
   head: readonly string[];
@@ -26,7 +26,7 @@ export function WindowRows<Row>(props: {
   useLayoutEffect(() => {
     if (place.current) setMargin(place.current.getBoundingClientRect().top + window.scrollY);
   }, []);
-  // By their place, not by their key: what is measured of rows that a live list has dropped would be kept for ever.
+  // Measured by index, not by key: sizes of rows that a live list has dropped would be kept for ever.
   const virtual = useWindowVirtualizer({
     count: rows.length,
     estimateSize: () => ROW_PX,
@@ -56,7 +56,7 @@ export function WindowRows<Row>(props: {
   );
 }
 
-/** A row that was drawn stays as it is while others come: scrolling would draw each of them again and again. */
+/** Keeps a drawn row while others change, because scrolling would redraw every row each time. */
 export const Drawn = memo(function Drawn<Row>(props: { row: Row; draw: (row: Row) => ReactNode }) {
   return props.draw(props.row);
 }) as <Row>(props: { row: Row; draw: (row: Row) => ReactNode }) => ReactNode;

@@ -10,38 +10,38 @@ import {
 import { type Connection, createConnection } from './connection.ts';
 import { createTabs } from './tabs.ts';
 
-/** Why nobody is signed in: never was, chose to, or the service ended the session. */
+/** Why nobody is signed in: nobody was, the user signed out, or the service ended the session. */
 export type Ended = 'nobody' | 'left' | 'expired';
 export type AuthState = { user: Session; ended: null } | { user: null; ended: Ended };
 
 export interface Auth {
-  /** Where the API is, for requests that are shown. */
+  /** Address of the API, for the requests shown as code. */
   baseUrl: string;
   client: Client;
-  /** Of the service that bills, which may be elsewhere. */
+  /** Client of the billing service, which may have another address. */
   billing: BillingClient;
   connection: Connection;
-  /** What was written in forms when the session ended, for whoever goes on; gone with whoever leaves. */
+  /** The contents of forms when the session ended, for the next sign-in; a sign-out removes them. */
   drafts: Map<string, unknown>;
-  /** For what is asked without a session, which must not wait for one. */
+  /** Client for requests without a session, which must not wait for one. */
   stranger: Client;
   state(): AuthState;
   onChange(listener: () => void): () => void;
-  /** Takes up the session of the cookies. Throws when the service cannot say whether there is one. */
+  /** Resumes the session of the cookies. Throws when the service cannot say whether there is one. */
   resume(): Promise<void>;
   signIn(email: string, password: string): Promise<Session>;
   completeSignup(token: string, companyName: string): Promise<Session>;
-  /** A new token, which knows what changed of the user. */
+  /** Gets a new token, which contains changes of the user. */
   renew(): Promise<void>;
-  /** Ends it here and in the other tabs: a new password has ended it at the service. */
+  /** Ends the session in all tabs: a new password has already ended it at the service. */
   forget(): void;
   /** Ends the session at the service and in all tabs. */
   signOut(): Promise<void>;
-  /** Sees to it that an error which says that the session is over ends it here too. */
+  /** Ends the session here if the error says that it is over. */
   noteError(error: unknown): void;
 }
 
-/** Codes after which only signing in helps. */
+/** Codes that only a new sign-in resolves. */
 const OVER: readonly string[] = [
   'REFRESH_FAILED',
   'PASSWORD_CHANGED',
@@ -51,8 +51,8 @@ const OVER: readonly string[] = [
 ];
 
 /**
- * Who is signed in. The access token is held in memory alone; the refresh token is a cookie that scripts cannot read, and
- * the SDK renews with it before the token ends.
+ * Holds the signed-in user. The access token is kept only in memory; the refresh token is a cookie that scripts cannot
+ * read, with which the SDK renews the access token before it expires.
  */
 // long: the state of one session, and what changes it.
 export function createAuth(baseUrl: string, billingUrl: string): Auth {
@@ -78,7 +78,7 @@ export function createAuth(baseUrl: string, billingUrl: string): Auth {
     return user;
   }
 
-  /** A renewal knows the role of now. Should the cookies be of somebody else by now, the page begins anew as theirs. */
+  /** A renewal brings the current role. If the cookies belong to another user by now, the page reloads as theirs. */
   function noteRenewal(): void {
     const user = session.user();
     if (!state.user || !user || isEntering) return;
@@ -88,7 +88,7 @@ export function createAuth(baseUrl: string, billingUrl: string): Auth {
 
   const tabs = createTabs({
     onOut: () => state.user && become({ user: null, ended: 'left' }),
-    // The cookies are of somebody else now.
+    // The cookies belong to another user now.
     onIn: () => location.reload(),
   });
 
@@ -157,7 +157,7 @@ function isOver(error: unknown): boolean {
   return error instanceof PosthornError && OVER.includes(error.code);
 }
 
-/** Without the cookie that scripts may read there is no session, and asking for one would only fail. */
+/** Without the cookie that scripts may read there is no session, and a renewal would only fail. */
 function hasSessionCookie(): boolean {
   return /(^|;\s*)svc_csrf_token=./.test(document.cookie);
 }

@@ -1,22 +1,22 @@
 import { PosthornError } from '@posthorn/sdk/index.ts';
 
-/** Why nothing goes on for the moment: the service takes no more requests, it is not ready, or nobody answers. */
+/** Why requests fail for the moment: the service limits them, it is not ready, or it does not answer. */
 export type Trouble = 'limited' | 'unavailable' | 'unreachable';
 
 export interface Connection {
-  /** For the SDK, which tries again by itself and says nothing meanwhile. */
+  /** The fetch for the SDK, which retries by itself without reporting it. */
   fetch: typeof globalThis.fetch;
   /** Null while the service answers. */
   trouble(): Trouble | null;
-  /** Asks whether the service is there, for a page that could not be fetched from it. */
+  /** Checks whether the service answers, after a page could not be fetched from it. */
   look(): void;
   onChange(listener: () => void): () => void;
 }
 
-/** Between two looks at whether the service is back, while no page asks it for anything. */
+/** Pause between two checks whether the service is back, while no page sends requests. */
 const LOOK_EVERY_MS = 4_000;
 
-/** Watches the answers to all requests, so that each page can say why it waits. The next answer ends a trouble. */
+/** Watches the answers to all requests, so that each page can say why it waits. The next answer ends the trouble. */
 export function createConnection(baseUrl: string): Connection {
   const listeners = new Set<() => void>();
   let trouble: Trouble | null = null;
@@ -65,7 +65,7 @@ function troubleOf(status: number): Trouble | null {
 const PASSING_STATUSES: readonly number[] = [408, 425, 429, 500, 502, 503, 504];
 const PASSING_CODES: readonly string[] = ['NETWORK', 'TIMEOUT'];
 
-/** Whether the same question may be answered later. */
+/** Whether the same request may succeed later. */
 export function isPassing(error: unknown): error is PosthornError {
   if (!(error instanceof PosthornError)) return false;
   return PASSING_CODES.includes(error.code) || PASSING_STATUSES.includes(error.status);
@@ -73,7 +73,7 @@ export function isPassing(error: unknown): error is PosthornError {
 
 const ASK_AGAIN_AFTER_MS = 4_000;
 
-/** When to ask again; not all tabs in the same moment. */
+/** The wait before asking again, with jitter so that not all tabs ask at once. */
 export function askAgainAfterMs(error: unknown): number {
   const asked = error instanceof PosthornError ? (error.retryAfterMs ?? 0) : 0;
   return Math.max(asked, ASK_AGAIN_AFTER_MS) * (1 + Math.random() / 4);

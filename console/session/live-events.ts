@@ -1,7 +1,7 @@
 import type { Client } from '@posthorn/sdk/index.ts';
 import { askAgainAfterMs } from './connection.ts';
 
-/** What the pages have to know of an event: what they show may have changed. */
+/** The part of an event that pages need: a sign that their data may have changed. */
 export interface Sign {
   type: string;
   instanceId: string | null;
@@ -9,7 +9,7 @@ export interface Sign {
 
 export interface LiveEvents {
   onSign(listener: (sign: Sign) => void): () => void;
-  /** Whether the stream of this browser stands. */
+  /** Whether this browser's stream is open. */
   isOpen(): boolean;
   onChange(listener: () => void): () => void;
   stop(): void;
@@ -18,16 +18,16 @@ export interface LiveEvents {
 const CHANNEL = 'posthorn-events';
 const LOCK = 'posthorn-events-reader';
 
-/** A tab that comes later asks whether the stream stands. */
+/** A message between tabs. A tab that opens later asks whether the stream is open. */
 type Told = { sign: Sign; cursor: string } | { open: boolean } | 'asks';
 
 /**
  * One stream of events for all tabs of a browser: the tab that holds the lock reads it and tells the others. When it is
- * closed, another one gets the lock. The stream goes on after its last event when the connection comes back, and is begun
- * again for as long as somebody is signed in.
+ * closed, another one gets the lock. When the connection comes back, the stream continues after its last event. It is
+ * restarted as long as somebody is signed in.
  *
- * Under plain http there are locks on localhost alone. Elsewhere each tab reads by itself, and only while one sees it: a
- * browser opens six connections to a service, and a stream in each of many tabs would take them all.
+ * Under plain http, locks exist only on localhost. Elsewhere each tab reads its own stream, and only while it is
+ * visible: a browser opens six connections to a service, and streams of many tabs would take them all.
  */
 // long: one stream, and those that hear of it.
 export function createLiveEvents(client: Client, onError: (error: unknown) => void): LiveEvents {
@@ -77,9 +77,9 @@ export function createLiveEvents(client: Client, onError: (error: unknown) => vo
       if (stopping.signal.aborted) return;
       tell({ open: false });
       if (signal.aborted) continue;
-      // Whoever is no longer signed in stops it.
+      // If the user is no longer signed in, this stops the stream.
       onError(error);
-      // A cursor that is no longer taken must not be asked for for ever.
+      // A cursor that the service refuses must not be sent for ever.
       cursor = undefined;
       await new Promise((resolve) => setTimeout(resolve, askAgainAfterMs(error)));
     }

@@ -2,13 +2,13 @@ import type { QueryClient } from '@tanstack/react-query';
 import type { Connection } from './connection.ts';
 import type { LiveEvents, Sign } from './live-events.ts';
 
-/** Between two readings of what a page shows: a company has 60 requests a minute without a plan. */
+/** Minimum time between two reads of a page's data: without a plan, a company has 60 requests a minute. */
 const AT_MOST_EVERY_MS = 3_000;
 
 /**
- * Reads anew what an event may have changed: at once, and then at most every few seconds. While the service takes no
- * requests it only notes what to read. Once the stream stands, it reads again what a page may
- * have read before that; when the stream stands again after a loss, all that is shown.
+ * Reads again the data that an event may have changed: at once, and then at most every few seconds. While the service
+ * takes no requests, it only notes what to read. Once the stream opens, it reads again the data that a page may have
+ * read before; when the stream reopens after a loss, all data that is shown.
  */
 export function refreshBySigns(deps: {
   queries: QueryClient;
@@ -41,7 +41,7 @@ export function refreshBySigns(deps: {
     wasOpen = isOpen;
     if (!isOpen) return;
     if (wasLost) void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
-    // What is being read at this moment may have been looked up before the stream stood.
+    // Data being read at this moment may be from before the stream opened.
     else later ??= setTimeout(() => note(CHANGING), AT_MOST_EVERY_MS);
     wasLost = false;
   });
@@ -53,7 +53,10 @@ export function refreshBySigns(deps: {
   };
 }
 
-/** The queries that an event changes, by the beginning of its type. A query's key begins with the room of the contract. */
+/**
+ * The queries that an event changes, by the beginning of its type. A query's key begins with the name of its part of
+ * the contract.
+ */
 const CHANGED_BY: Readonly<Record<string, readonly string[]>> = {
   'instance.': ['instances'],
   'webhook.': ['webhooks'],

@@ -1,4 +1,4 @@
-/** Tells the other tabs of this browser who came and went. */
+/** Tells the other tabs of this browser about sign-ins and sign-outs. */
 export interface Tabs {
   tellIn(): void;
   tellOut(): void;

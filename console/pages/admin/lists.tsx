@@ -22,7 +22,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   failed: 'bad',
 };
 
-/** A table of the platform: each row as cells, the last of which may do something. */
+/** A table of the platform. The last cell of a row may have an action. */
 function AdminRows<Row extends { id: number | string }>(props: {
   head: readonly string[];
   list: ReturnType<typeof useFeed<Row, number>> | ReturnType<typeof useFeed<Row, string>>;

@@ -7,7 +7,7 @@ import { moneyText } from '../../components/money-text.ts';
 import { cardName } from './card-name.ts';
 import { BILLING_TYPES, type BillingChanges, type BillingType, type CatalogOfPlans } from './use-billing.ts';
 
-/** Chooses a plan and what it is paid with. */
+/** Chooses a plan and a means of payment. */
 export function Checkout(props: {
   offered: CatalogOfPlans;
   cards: readonly CardRecord[];

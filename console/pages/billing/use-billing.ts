@@ -16,7 +16,7 @@ import { useAuth } from '../../api/api-context.ts';
 export const BILLING_TYPES = ['pix', 'boleto', 'credit_card'] as const;
 export type BillingType = (typeof BILLING_TYPES)[number];
 
-/** No event tells of a payment: while one waits, its page looks for it. */
+/** No event reports a payment, so a page that waits for one polls. */
 const LOOK_EVERY_MS = 5_000;
 
 export interface CatalogOfPlans {
@@ -65,7 +65,7 @@ export function usePayer() {
 /** States that a payment changes. */
 const UNPAID: readonly unknown[] = ['trialing', 'past_due', 'suspended'];
 
-/** The newest subscription of the company; null without one. `isWatched` looks for the payment that it waits for. */
+/** The newest subscription of the company; null without one. `isWatched` polls for the payment that it waits for. */
 export function useSubscription({ enabled = true, isWatched = false } = {}) {
   const { billing } = useAuth();
   return useQuery<Subscription | null>({
@@ -133,7 +133,7 @@ export function useBillingChanges() {
   const addCard = useMutation({
     mutationFn: ({ profileId, ...card }: NewCard & { profileId: number }) =>
       billing.cards.tokenize({ body: { billing_profile_id: profileId, ...card } }),
-    // A number of a card is kept nowhere, not even here.
+    // The card's number must not stay in the cache.
     gcTime: 0,
     onSuccess: refresh,
   });

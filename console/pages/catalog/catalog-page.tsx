@@ -13,7 +13,7 @@ import { Page } from '../../components/page.tsx';
 import { ProductCard } from './product-card.tsx';
 import { useCatalog } from './use-catalog.ts';
 
-/** The products that a business shows, the own one at first. */
+/** The products of a business, at first of the instance's own one. */
 export function CatalogPage() {
   const { t } = useTranslation();
   const { instance, of } = useSearch({ from: '/signed-in/shell/messages/catalog' });

@@ -32,7 +32,7 @@ export function ProductCard({ instanceId, product }: { instanceId: string; produ
   );
 }
 
-/** The network may name a state that we have no words for. */
+/** The network may name a state for which we have no text. */
 function Review({ status }: { status: string }) {
   const { t } = useTranslation();
   const label = t(`catalog.reviews.${status as 'approved'}`, { defaultValue: status });

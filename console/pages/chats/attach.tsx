@@ -12,7 +12,7 @@ export function AttachButton({ onChoose }: { onChoose: (file: File | null) => vo
       inputProps={{ 'aria-label': t('chats.attach') }}
       onChange={(chosen) => {
         onChoose(chosen);
-        // Else the same file could not be chosen once more.
+        // Without this the user could not choose the same file again.
         forget.current?.();
       }}
     >

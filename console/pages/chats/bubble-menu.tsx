@@ -6,7 +6,7 @@ import { ConfirmDialog } from '../../components/confirm-button.tsx';
 import type { BubbleProps } from './bubble-props.ts';
 
 const EMOJIS = ['👍', '❤️', '😂', '😮', '😢', '🙏'] as const;
-/** Types whose words can be changed; the service says whether it is still time for that. */
+/** Types whose text can be edited; the service checks whether it is too late. */
 const EDITABLE: readonly string[] = ['text', 'image', 'video', 'document'];
 
 /** The menu of actions for one message. */

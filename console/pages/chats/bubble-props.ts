@@ -1,7 +1,7 @@
 import type { Message } from '@posthorn/sdk/index.ts';
 import type { MessageAct } from './use-composer.ts';
 
-/** A message of a conversation, and what may be done with it. */
+/** A message of a conversation, and its actions. */
 export interface BubbleProps {
   message: Message;
   reactions: string;

@@ -7,7 +7,7 @@ import { ChatDetails } from './chat-details.tsx';
 import { nameOf } from './chat-list.tsx';
 import { useChat, useChatChange } from './use-chats.ts';
 
-/** Whom one writes with, and what may be done with the chat as a whole. */
+/** The name of the chat, and the actions on the whole chat. */
 export function ChatHeader(props: { instanceId: string; chatId: string; show: string | undefined }) {
   const { t } = useTranslation();
   const { instanceId, chatId, show } = props;

@@ -93,7 +93,7 @@ function ChatRow(props: { chat: Chat; instanceId: string; isChosen: boolean; sho
   );
 }
 
-/** As people know it: by its name, else by its phone, else by its id. */
+/** The name of a chat, else its phone, else its id. */
 export function nameOf({ name, phone, chat_jid: id }: Pick<Chat, 'name' | 'phone' | 'chat_jid'>): string {
   return name || phone || id;
 }

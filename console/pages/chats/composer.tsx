@@ -11,7 +11,7 @@ import { useComposer, type useMessageAct } from './use-composer.ts';
 
 const MENU_CLOSED_MS = 200;
 
-/** Writes a message, or changes one. Enter sends, with Shift it breaks the line. */
+/** The field to write or edit a message. Enter sends; Shift+Enter breaks the line. */
 export function Composer(props: {
   instanceId: string;
   chatId: string;
@@ -93,19 +93,19 @@ export function Composer(props: {
   );
 }
 
-/** The field to write in, which has the cursor once a message is answered or changed. */
+/** A ref for the text field, which gets the focus when the user answers or edits a message. */
 function useFieldFor(messageId: string | undefined): RefObject<HTMLTextAreaElement | null> {
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
     if (!messageId) return;
-    // The menu of that message gives the focus back as it closes.
+    // The message's menu returns the focus when it closes.
     const timer = setTimeout(() => field.current?.focus(), MENU_CLOSED_MS);
     return () => clearTimeout(timer);
   }, [messageId]);
   return field;
 }
 
-/** The words that were typed on while a text was on its way. */
+/** The words that the user typed while a text was being sent. */
 function leftOf(typed: string, sent: string): string {
   return typed.startsWith(sent) ? typed.slice(sent.length).trimStart() : typed;
 }

@@ -12,7 +12,7 @@ import { foldReactions } from './fold-reactions.ts';
 import { useConversation } from './use-chats.ts';
 import { useMessageAct } from './use-composer.ts';
 
-/** The messages of a chat, the newest at the bottom, and what one writes below them. */
+/** The messages of a chat, the newest at the bottom, with the composer below them. */
 export function Conversation(props: { instanceId: string; chatId: string; show: string | undefined }) {
   const { t } = useTranslation();
   const { instanceId, chatId } = props;

@@ -1,10 +1,10 @@
 import type { Message } from '@posthorn/sdk/index.ts';
 
-/** Reactions are messages of their own; a conversation shows them at what they react to. */
+/** Moves reactions, which are messages of their own, to the messages that they react to. */
 export function foldReactions(rows: readonly Message[]) {
   const byTarget = new Map<string, Map<string, string>>();
   const shown: Message[] = [];
-  // Newest first: of each person the first one counts, and an empty one takes theirs back.
+  // The rows are newest first, so each person's first reaction counts; an empty one removes it.
   for (const row of rows) {
     const { message_id: target, emoji } = row.content;
     if (row.message_type !== 'reaction' || typeof target !== 'string') {

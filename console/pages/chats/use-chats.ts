@@ -4,7 +4,7 @@ import { useClient } from '../../api/api-context.ts';
 import { useFeed } from '../../api/use-feed.ts';
 
 const PAGE = 50;
-/** Whoever reads on gets more at once: a company has few requests a minute. */
+/** Later pages are larger, because a company has few requests a minute. */
 const NEXT_PAGE = 200;
 
 export const CHAT_FILTERS = ['all', 'unread', 'archived'] as const;

@@ -14,7 +14,7 @@ const BY_MIME = [
   ['audio/', 'sendAudio'],
 ] as const;
 
-/** Sends to one chat: a text, or a file by what it is, with the text as its caption. */
+/** Sends a text to a chat, or a file by its type, with the text as the caption. */
 export function useComposer(instanceId: string, to: string) {
   const client = useClient();
   const queries = useQueryClient();

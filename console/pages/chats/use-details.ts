@@ -4,7 +4,7 @@ import { useClient } from '../../api/api-context.ts';
 
 export type Party = { group: Group; contact: null } | { group: null; contact: Contact | null };
 
-/** With whom a chat is: a group with its people, or a contact, null where the phone knows none. */
+/** The other party of a chat: a group with its members, or a contact; null if the phone knows no contact. */
 export function useParty(instanceId: string, chatId: string) {
   const client = useClient();
   return useQuery<Party>({

@@ -9,15 +9,15 @@ export interface TailFilter {
   types: string | undefined;
 }
 
-/** Older ones make room: what one looks at is bounded however long it runs. */
+/** Older events are dropped, so that the list stays bounded however long it runs. */
 const KEPT_MAX = 500;
 const FIRST = 50;
-/** However many come at once, the page is drawn this often. */
+/** The page is redrawn at most this often, however many events arrive. */
 const DRAWN_EVERY_MS = 300;
 
 /**
- * The events of the company as they happen, newest first. A pause closes the stream, and going on takes up after the
- * last event that was seen, so that nothing is missed.
+ * The events of the company as they happen, newest first. A pause closes the stream; afterwards it continues after the
+ * last event seen, so that none is missed.
  */
 export function useTail({ instanceId, types }: TailFilter) {
   const { client, noteError } = useAuth();
@@ -57,7 +57,7 @@ export function useTail({ instanceId, types }: TailFilter) {
       signal: stopping.signal,
       onEvent(event) {
         waiting.push(event);
-        // A tab that nobody sees draws once a minute.
+        // The browser lets a hidden tab draw only once a minute.
         if (waiting.length > 2 * KEPT_MAX) waiting.splice(0, KEPT_MAX);
       },
     }).catch((fault: unknown) => {
@@ -78,8 +78,8 @@ export function useTail({ instanceId, types }: TailFilter) {
 }
 
 /**
- * Hands over the newest events and all that follow; with a cursor, all that follow it. It opens the stream before it reads
- * the newest ones, so that none is missed in between, and drops those that come by both ways.
+ * Passes on the newest events and all later ones; with a cursor, all events after it. It opens the stream before it
+ * reads the newest ones, so that none is missed in between, and drops duplicates.
  */
 async function follow(input: {
   client: Client;

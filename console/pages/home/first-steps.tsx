@@ -11,7 +11,7 @@ const STEPS = [
   { step: 'receive', to: '/chats' },
 ] as const;
 
-/** Connect, send, receive: the next one has the button, and once all are done this is gone. */
+/** Connect, send, receive: the next step has the button. The card disappears once all are done. */
 export function FirstSteps({ usage }: { usage: CompanyUsage }) {
   const { t } = useTranslation();
   const { data: done } = useFirstSteps(usage);

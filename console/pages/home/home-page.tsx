@@ -12,7 +12,7 @@ import { MessagesByHour } from './messages-by-hour.tsx';
 import { PlanUsage } from './plan-usage.tsx';
 import { WebhookSuccess } from './webhook-success.tsx';
 
-/** Where an owner or admin begins: what to do first, and then how it goes. An agent begins at the chats. */
+/** The first page of owners and admins: first steps, then figures. Agents begin at the chats. */
 export function HomePage() {
   const { t } = useTranslation();
   const usage = useUsage();

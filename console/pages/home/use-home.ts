@@ -24,7 +24,9 @@ export interface FirstSteps {
   receive: boolean;
 }
 
-/** Which of the first steps are done. The last 24 hours know most of it; only else are the messages asked. */
+/**
+ * Which of the first steps are done. The usage of the last 24 hours mostly shows it; otherwise it reads the messages.
+ */
 export function useFirstSteps({ instances, hours }: CompanyUsage) {
   const client = useClient();
   const paired = instances.find(({ phone }) => phone !== null);

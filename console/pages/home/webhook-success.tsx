@@ -6,7 +6,7 @@ import { TextLink } from '../../components/links.tsx';
 import { Meter } from '../../components/meter.tsx';
 import { useWebhookMetrics } from './use-home.ts';
 
-/** Endpoints that one wants to know of first: those that fail most. */
+/** The number of endpoints shown: those that fail most. */
 const SHOWN_MAX = 5;
 const GOOD_PERCENT = 99;
 

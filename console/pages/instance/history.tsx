@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { INSTANCE_TONES } from '../../api/instance-state.tsx';
 import { Timeline } from '../../components/timeline.tsx';
 
-/** The last moves of the connection, newest first. */
+/** The last state changes of the connection, newest first. */
 export function History({ connection }: { connection: Connection }) {
   const { t } = useTranslation();
   return (

@@ -7,7 +7,7 @@ import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { ButtonLink } from '../../components/links.tsx';
 import { type InstanceAction, useInstanceAction } from './use-instance.ts';
 
-/** What makes sense in a state; the service refuses the rest all the same. */
+/** The actions that make sense in a state; the service refuses all others anyway. */
 function actionsOf({ state, phone }: Instance): InstanceAction[] {
   if (state === 'CREATED' || state === 'DISCONNECTED') return ['connect'];
   if (state === 'PAIRING') return ['disconnect'];

@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { PairingByCode } from './pairing-by-code.tsx';
 import { PairingByQr } from './pairing-by-qr.tsx';
 
-/** Both ways to pair. The page around goes on by itself when the phone has done its part. */
+/** Both ways to pair. The page moves on by itself once the phone has paired. */
 export function Pairing({ instanceId }: { instanceId: string }) {
   const { t } = useTranslation();
   return (

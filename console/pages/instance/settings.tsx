@@ -17,7 +17,7 @@ const NAMES = [
   'store_media',
 ] as const satisfies readonly (keyof InstanceSettings)[];
 
-/** Each setting with what it means. A switch is the whole form: it is saved as it is moved. */
+/** Each setting with its meaning. A switch saves its setting as soon as it is moved. */
 export function Settings({ instanceId }: { instanceId: string }) {
   const { t } = useTranslation();
   const { settings, change } = useSettings(instanceId);

@@ -2,7 +2,7 @@ import type { Connection, Instance } from '@posthorn/sdk/index.ts';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useClient } from '../../api/api-context.ts';
 
-/** States that pass by themselves: until they have, the page looks again, as no event tells of each step. */
+/** States that end by themselves. The page polls in these, because events do not report every step. */
 const PASSING: readonly string[] = ['CREATED', 'PAIRING'];
 const LOOK_EVERY_MS = 4_000;
 
@@ -30,7 +30,7 @@ export function useInstance(instanceId: string) {
 
 export type InstanceAction = 'connect' | 'disconnect' | 'restart' | 'logout' | 'remove';
 
-/** What may be done with an instance; the page then shows what became of it. */
+/** Runs an action on an instance; the page then shows its effect. */
 export function useInstanceAction(instanceId: string, onRemoved: () => void) {
   const client = useClient();
   const queries = useQueryClient();

@@ -30,7 +30,7 @@ function untilRenewed({ expires_at }: QrCode): number {
   return Math.max(ASK_AGAIN_MS, Date.parse(expires_at) - Date.now() + RENEW_AFTER_MS);
 }
 
-/** A code that one types on the phone, made anew each time. */
+/** A new code to type on the phone, at each call. */
 export function usePairingCode(instanceId: string) {
   const client = useClient();
   return useMutation({

@@ -17,7 +17,7 @@ export function InstancesPage() {
   const mayManage = useMayManage();
   const instances = useInstances({ enabled: mayManage });
   const create = <ButtonLink to="/instances/new">{t('instances.create')}</ButtonLink>;
-  // Agents send and read messages alone.
+  // Agents may only send and read messages.
   if (!mayManage) return <Navigate to="/messages" replace />;
   return (
     <Page title={t('instances.title')} action={instances.data?.length ? create : null}>

@@ -30,7 +30,7 @@ export function NewInstancePage() {
   );
 }
 
-/** Creates the instance and begins the pairing, which its page shows. What went wrong with that, the page tells too. */
+/** Creates the instance and begins the pairing. The instance's page shows the pairing and its errors. */
 function useCreate(name: string) {
   const client = useClient();
   const navigate = useNavigate();

@@ -53,7 +53,7 @@ function kindOf(mimeType: string): 'image' | 'video' | 'audio' | 'file' {
   return family === 'image' || family === 'video' || family === 'audio' ? family : 'file';
 }
 
-/** The send that takes such a file. */
+/** The kind of send for a file of this type. */
 function sendOf(mimeType: string): string {
   const kind = kindOf(mimeType);
   return kind === 'file' ? 'document' : kind;

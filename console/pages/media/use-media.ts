@@ -5,7 +5,7 @@ import { useFeed } from '../../api/use-feed.ts';
 
 const PAGE = 50;
 
-/** The stored media of an instance, newest first; storing a file, and deleting one. */
+/** The stored media of an instance, newest first, and the mutations that store and delete a file. */
 export function useMedia(instanceId: string, mimeType: string) {
   const client = useClient();
   const queries = useQueryClient();

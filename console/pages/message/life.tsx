@@ -9,7 +9,7 @@ import { exactTime } from '../../components/time-text.tsx';
 import { type Moment, Timeline } from '../../components/timeline.tsx';
 import type { MessageLife } from './use-message.ts';
 
-/** A message on a line: what was done with it, and what was told of it to webhooks. */
+/** The timeline of a message: its steps, and the webhook deliveries of its events. */
 export function Life({ life: { message, attempts, isCut } }: { life: MessageLife }) {
   const { t, i18n } = useTranslation();
   const mayManage = useMayManage();
@@ -17,7 +17,7 @@ export function Life({ life: { message, attempts, isCut } }: { life: MessageLife
     ...momentsOf(t, i18n.language, message),
     ...attempts.map((attempt) => momentOf(t, attempt, mayManage)),
   ];
-  // What has no time yet is still to come.
+  // A moment without a time is still to come, so it is sorted last.
   moments.sort((a, b) => (a.at ?? '9').localeCompare(b.at ?? '9'));
   return (
     <Stack gap="sm">
@@ -48,7 +48,7 @@ function momentsOf(t: TFunction, language: string, message: Message): Moment[] {
   return [...done, ...pendingOf(t, language, message)];
 }
 
-/** What a message that was not sent waits for, or what it failed at. */
+/** The reason why a message waits, or its failure. */
 function pendingOf(t: TFunction, language: string, message: Message): Moment[] {
   const { status, typing_until: until, failed_reason: reason } = message;
   if (status === 'failed')
@@ -62,7 +62,7 @@ function pendingOf(t: TFunction, language: string, message: Message): Moment[] {
   return [{ key: 'waiting', at: null, tone: 'busy', text }];
 }
 
-/** Leads those who may see the webhook to the answer, and to where it is replayed. */
+/** Links users who may see the webhook to the answer and its replay button. */
 function momentOf(t: TFunction, log: DeliveryLog, mayManage: boolean): Moment {
   const { event_type: type, event_id: event, attempt, webhook_id: webhookId } = log;
   const text = t('messages.life.attempt', { type, attempt, outcome: outcomeOf(t, log) });

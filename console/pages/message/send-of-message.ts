@@ -6,7 +6,7 @@ export interface SendOfMessage {
   body: Record<string, unknown>;
 }
 
-/** The send that makes such a message again; null for what no send makes, and for one whose content is gone. */
+/** The send that would create this message again; null for a type that no send creates, or if the content is gone. */
 export function sendOfMessage(message: Message, kinds: readonly SendKind[]): SendOfMessage | null {
   const { content, deleted_at: deletedAt, direction } = message;
   const path = pathOf(message);
@@ -29,13 +29,13 @@ export function sendOfMessage(message: Message, kinds: readonly SendKind[]): Sen
   };
 }
 
-/** The type as the path of its send spells it. A text with a preview has a send of its own. */
+/** The path of the send for a message type. A text with a preview has its own send. */
 function pathOf({ message_type: type, content }: Message): string {
   if (type === 'text' && content.preview) return 'link-preview';
   return type.replace(/^status_/, 'status/').replace('_', '-');
 }
 
-/** A card is stored with what was read from it, and sent as it stands. */
+/** A card is stored with its parsed fields, but sent only as a vCard. */
 function cardOf(card: { vcard?: string }): object {
   return { vcard: card.vcard };
 }

@@ -2,16 +2,16 @@ import { type Client, type DeliveryLog, iterate, type Message } from '@posthorn/
 import { useQuery } from '@tanstack/react-query';
 import { useClient } from '../../api/api-context.ts';
 
-/** Statuses that go on by themselves. Events tell of it; this is for what they do not. */
+/** Polling covers status changes that no event reports. */
 const LOOK_EVERY_MS = 10_000;
-/** The log of events cannot be asked for one message, so its end is looked through. */
+/** The event log has no filter for one message, so the newest events are searched. */
 const EVENTS_LOOKED_AT = 200;
 
 export interface MessageLife {
   message: Message;
   /** Every webhook attempt of its events, oldest first. */
   attempts: readonly DeliveryLog[];
-  /** The events reach further back than was looked. */
+  /** True if older events of the message may exist beyond those searched. */
   isCut: boolean;
 }
 

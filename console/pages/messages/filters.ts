@@ -6,7 +6,7 @@ export const VIEWS = ['queue', 'scheduled'] as const;
 export type View = (typeof VIEWS)[number];
 export const STATUSES = ['queued', 'sent', 'delivered', 'read', 'played', 'failed', 'received'] as const;
 export const DIRECTIONS = ['inbound', 'outbound'] as const;
-/** Each type of the contract: one that is added there does not compile until it is here. */
+/** Every message type of the contract; a new one does not compile until it is listed here. */
 const EVERY_TYPE: Record<MessageType, true> = {
   text: true,
   image: true,
@@ -37,7 +37,7 @@ const EVERY_TYPE: Record<MessageType, true> = {
 };
 export const TYPES = Object.keys(EVERY_TYPE) as MessageType[];
 
-/** What the address says of the list, so that it can be sent to somebody. */
+/** The filters of the list, kept in the address so that users can share it. */
 export interface Filters {
   instance?: string | undefined;
   show?: View | undefined;
@@ -61,7 +61,7 @@ export function readFilters(search: Record<string, unknown>): Filters {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Whether what somebody searches for names one message. */
+/** Whether the searched text is a message id. */
 export function isMessageId(text: string): boolean {
   return UUID.test(text);
 }

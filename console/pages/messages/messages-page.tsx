@@ -40,7 +40,7 @@ export function MessagesPage() {
   );
 }
 
-/** Everything, or what waits: in the queue, which owners and admins see, or for its time. */
+/** All messages, the queue, which owners and admins see, or the scheduled sends. */
 function Views({ filters }: { filters: Filters }) {
   const { instance = '', show } = filters;
   return (

@@ -4,7 +4,7 @@ import { useFeed } from '../../api/use-feed.ts';
 import type { Filters } from './filters.ts';
 
 const PAGE = 50;
-/** Whoever reads on gets more at once: a company has few requests a minute. */
+/** Later pages are larger, because a company has few requests a minute. */
 const NEXT_PAGE = 200;
 
 /** The messages of an instance that fit the filters, newest first. */

@@ -8,7 +8,7 @@ import { ApiError } from '../../api/api-error.tsx';
 import { AuthCard } from '../../components/auth-card.tsx';
 import { TextLink } from '../../components/links.tsx';
 
-/** Where a login at Google or GitHub ends: its cookies are set, and only the token is missing. */
+/** The last page of a login with Google or GitHub: the cookies are set, and only the token is missing. */
 export function CallbackPage() {
   const { t } = useTranslation();
   const { resume } = useAuth();

@@ -8,7 +8,7 @@ import { MutationForm } from '../../api/mutation-form.tsx';
 import { AuthCard } from '../../components/auth-card.tsx';
 import { TextLink } from '../../components/links.tsx';
 
-/** Ends a sign-up that began at Google or GitHub. The pending token leaves the address at once. */
+/** Completes a sign-up that began at Google or GitHub. It removes the pending token from the address at once. */
 export function CompletePage() {
   const { t } = useTranslation();
   const auth = useAuth();

@@ -9,7 +9,7 @@ import { bodyOf, errorOfField, fieldsOf, type Values } from '../send/fields.ts';
 import { SchemaField } from '../send/schema-field.tsx';
 import { usePlaygroundSend } from './use-playground.ts';
 
-/** The phone is given, and the first messages answer none. */
+/** The recipient is fixed, and messages of the playground quote and mention nobody. */
 const LEFT_OUT: readonly string[] = ['to', 'quoted_id', 'mentions'];
 
 /** The form of a send, without what the playground decides. */

@@ -11,7 +11,7 @@ import { PlaygroundForm } from './playground-form.tsx';
 import { SimulatedPhone } from './simulated-phone.tsx';
 import { usePlayground } from './use-playground.ts';
 
-/** Sends that cost nothing, and the simulated phone at which they arrive. */
+/** Free sends, and the simulated phone that receives them. */
 export function PlaygroundPage() {
   const { t } = useTranslation();
   const state = usePlayground();

@@ -5,7 +5,7 @@ import { MessageStatusBadge } from '../../api/message-status.tsx';
 import { Shown } from '../../api/shown.tsx';
 import { usePlaygroundMessage } from './use-playground.ts';
 
-/** A simulated phone with what was sent to it here, the newest at the end. */
+/** A simulated phone with the messages sent to it from this page, the newest last. */
 export function SimulatedPhone({ sent }: { sent: readonly PlaygroundSent[] }) {
   const { t } = useTranslation();
   const phone = sent.at(-1)?.phone;

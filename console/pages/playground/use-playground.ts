@@ -2,7 +2,7 @@ import type { Playground, PlaygroundMessage, PlaygroundSent } from '@posthorn/sd
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useClient } from '../../api/api-context.ts';
 
-/** No event tells a company of the playground. */
+/** No event reports the playground's messages to a company. */
 const LOOK_EVERY_MS = 1_000;
 const ENDED: readonly string[] = ['read', 'played', 'failed'];
 
@@ -37,7 +37,7 @@ export function usePlaygroundSend(onSent: (sent: PlaygroundSent) => void) {
   });
 }
 
-/** A message of the playground as it stands, and what the phone shows of it. */
+/** The current state of a message of the playground, and the phone's view of it. */
 export function usePlaygroundMessage(messageId: string) {
   const client = useClient();
   return useQuery<PlaygroundMessage>({

@@ -2,7 +2,7 @@ import { type QueueTask, toArray } from '@posthorn/sdk/index.ts';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useClient } from '../../api/api-context.ts';
 
-/** Tasks leave by themselves. */
+/** Tasks leave the queue by themselves, so the page polls. */
 const LOOK_EVERY_MS = 5_000;
 const SHOWN_MAX = 200;
 

@@ -8,7 +8,7 @@ import { MutationForm } from '../../api/mutation-form.tsx';
 import { TextLink } from '../../components/links.tsx';
 import { PasswordField } from '../../components/password-field.tsx';
 
-/** Sets the password with the token of a mailed link, which leaves the address at once. */
+/** Sets the password with the token of a mailed link. It removes the token from the address at once. */
 export function ChoosePassword(props: {
   to: '/reset-password' | '/invite';
   token: string | undefined;

@@ -6,7 +6,7 @@ import { useFeed } from '../../api/use-feed.ts';
 const PAGE = 50;
 const LOOK_EVERY_MS = 10_000;
 
-/** The sends of an instance with a time of their own, and calling one off. */
+/** The scheduled sends of an instance, and the mutation that cancels one. */
 export function useScheduled(instanceId: string) {
   const client = useClient();
   const queries = useQueryClient();

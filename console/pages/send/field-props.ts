@@ -5,7 +5,7 @@ export interface FieldProps {
   schema: FieldSchema;
   required: boolean;
   value: unknown;
-  /** What the service said of it. */
+  /** The service's error for this field. */
   error?: string | null;
   onChange: (value: unknown) => void;
 }

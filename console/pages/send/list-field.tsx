@@ -4,7 +4,7 @@ import type { FieldSchema } from '../../api/use-send-kinds.ts';
 import type { FieldProps } from './field-props.ts';
 import { labelOf, type Values } from './fields.ts';
 
-/** A list: texts one a line, and what has fields of its own as a group each. */
+/** A list: texts one a line, and a group of fields for each object. */
 export function ListField(props: FieldProps) {
   const { name, schema, value, required, onChange } = props;
   const items = Array.isArray(value) ? (value as unknown[]) : [];
@@ -112,7 +112,7 @@ function Groups(props: {
   );
 }
 
-/** The rows of a section are groups again. */
+/** A field of a group; the rows of a section are groups again. */
 function FieldOfGroup(props: FieldProps) {
   const { name, schema, required, value, onChange } = props;
   if (schema.type === 'array') return <ListField {...props} />;

@@ -7,7 +7,7 @@ import { labelOf, SOURCES, type Values } from './fields.ts';
 const WAYS = ['file', ...SOURCES] as const;
 type Way = (typeof WAYS)[number];
 
-/** The one source of a send with media: a file from here, an address, or media that is stored. */
+/** The source of a send with media: a local file, an address, or stored media. */
 export function MediaSource(props: {
   kind: SendKind;
   values: Values;

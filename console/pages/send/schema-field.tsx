@@ -4,10 +4,10 @@ import type { FieldProps } from './field-props.ts';
 import { labelOf } from './fields.ts';
 import { ListField } from './list-field.tsx';
 
-/** A text from here on has lines. */
+/** A text whose limit is at least this gets a field with several lines. */
 const LONG_CHARS = 60_000;
 
-/** A field as its schema says: what it takes, what it means, and its limits. */
+/** The input for a field, with the values, meaning and limits of its schema. */
 export function SchemaField(props: FieldProps) {
   const { schema, value, onChange } = props;
   const common = {

@@ -16,11 +16,11 @@ import { Preview } from './preview.tsx';
 import { SchemaField } from './schema-field.tsx';
 import { type Sent, useSend } from './use-send.ts';
 
-/** A form of any send, made of the contract, with what a phone will show and the request itself beside it. */
+/** A form for any kind of send, made from the contract, with a preview of the phone and the request beside it. */
 export function SendForm(props: {
   instanceId: string;
   kinds: readonly SendKind[];
-  /** How the form begins. */
+  /** The form's initial state. */
   first: { path: string; values: Values };
   children: (sent: Sent, onAgain: () => void) => ReactNode;
 }) {

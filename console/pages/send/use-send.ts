@@ -15,7 +15,7 @@ export type Sent = Pick<SendAccepted, 'message_id'> & { isScheduled: boolean };
 
 type Method = (input: object) => Promise<SendAccepted>;
 
-/** Sends what the form holds, under its one key; what is to go later is scheduled. */
+/** Sends the form's content with its idempotency key, or schedules it for later. */
 export function useSend(instanceId: string) {
   const client = useClient();
   const queries = useQueryClient();
@@ -49,7 +49,7 @@ function methodOf(client: Client, { method }: SendKind): Method {
   return (client[group] as unknown as Record<string, Method>)[name] as Method;
 }
 
-/** A scheduled send carries no file of its own. */
+/** Stores a file first, since a scheduled send cannot carry one. */
 async function store(client: Client, instanceId: string, file: File): Promise<string> {
   return (await client.media.upload({ instanceId, body: { file } as never })).media_id;
 }

@@ -12,7 +12,7 @@ import { useTeam } from './use-team.ts';
 
 const PAGE = 50;
 
-/** Lists security-relevant actions and who took them, by name as long as the person or the key is there. */
+/** Lists security-relevant actions and who took them, by name as long as the user or the key exists. */
 export function AuditLog() {
   const { t } = useTranslation();
   const client = useClient();

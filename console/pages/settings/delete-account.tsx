@@ -5,7 +5,7 @@ import { FormCard } from '../../api/form-card.tsx';
 import { PasswordField } from '../../components/password-field.tsx';
 import { useAccount } from './use-account.ts';
 
-/** Ends the company: the password and a tick, since it cannot be undone. */
+/** Deletes the company. It asks for the password and a tick, since this cannot be undone. */
 export function DeleteAccount() {
   const { t } = useTranslation();
   const { remove } = useAccount();

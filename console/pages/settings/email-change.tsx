@@ -6,7 +6,7 @@ import { FormCard } from '../../api/form-card.tsx';
 import { PasswordField } from '../../components/password-field.tsx';
 import { useAccount } from './use-account.ts';
 
-/** First the new address and the password, then the code that went to that address. */
+/** Asks for the new address and the password, then for the code mailed to that address. */
 export function EmailChange() {
   const { t } = useTranslation();
   const { email } = useUser();

@@ -11,7 +11,7 @@ import { RowTable } from '../../components/row-table.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { useKeys } from './use-keys.ts';
 
-/** Keys for programs. A key acts as whoever made it. */
+/** API keys for programs. A key acts as the user who made it. */
 export function Keys() {
   const { t } = useTranslation();
   const { keys, create, revoke } = useKeys();

@@ -10,7 +10,7 @@ import { Team } from './team.tsx';
 
 const TABS = ['profile', 'team', 'keys', 'audit'] as const;
 
-/** The person's own things, and for owners those of the company. */
+/** The settings of the user, and for owners those of the company. */
 export function SettingsPage() {
   const { t } = useTranslation();
   const navigate = useNavigate();

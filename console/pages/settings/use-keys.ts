@@ -5,7 +5,7 @@ import { useClient } from '../../api/api-context.ts';
 const PAGE = 200;
 const SHOWN_MAX = 1_000;
 
-/** The API keys of the company. The answer to creating one alone has the key itself. */
+/** The API keys of the company. Only the answer to creating a key contains the key itself. */
 export function useKeys() {
   const client = useClient();
   const queries = useQueryClient();
@@ -17,7 +17,7 @@ export function useKeys() {
   });
   const create = useMutation({
     mutationFn: (name: string) => client.tokens.create({ body: { name } }),
-    // The key is shown once, and kept nowhere after it.
+    // The key is shown once and must not stay in the cache.
     gcTime: 0,
     onSuccess: refresh,
   });

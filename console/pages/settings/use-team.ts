@@ -8,7 +8,7 @@ export type GivenRole = (typeof ROLES)[number];
 const PAGE = 200;
 const SHOWN_MAX = 1_000;
 
-/** The people of the company: inviting them, their roles, and taking them out. */
+/** The users of the company, and the mutations that invite them, change their roles and remove them. */
 export function useTeam() {
   const client = useClient();
   const queries = useQueryClient();

@@ -49,7 +49,7 @@ export function SignInPage() {
   );
 }
 
-/** Why one is here, where that is not plain. */
+/** Says why the user is on this page, if it is not obvious. */
 function Notice() {
   const { t } = useTranslation();
   const { ended } = useAuthState();
@@ -61,7 +61,7 @@ function Notice() {
   return null;
 }
 
-/** To where somebody wanted to go, but only within the console. */
+/** Goes to the page that the user wanted, but only within the console. */
 function goOn(router: ReturnType<typeof useRouter>, isVerified: boolean, next: string | undefined): void {
   if (!isVerified) void router.navigate({ to: '/verify', replace: true });
   else if (next && /^\/(?![/\\])/.test(next)) router.history.replace(router.basepath + next);

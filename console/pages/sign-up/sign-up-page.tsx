@@ -61,7 +61,7 @@ export function SignUpPage() {
   );
 }
 
-/** Makes the account and signs in. A second try, after the sign-in alone failed, does not register again. */
+/** Creates the account and signs in. If only the sign-in failed, a second try does not register again. */
 function useSignUp(values: typeof EMPTY) {
   const auth = useAuth();
   const navigate = useNavigate();

@@ -8,7 +8,7 @@ import { Shown } from '../../api/shown.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { useViews } from './use-status.ts';
 
-/** One status as people see it, and for one's own those who saw it. */
+/** One status as people see it; for the account's own status, also its viewers. */
 export function StatusCard({ instanceId, status }: { instanceId: string; status: StatusItem }) {
   const { t } = useTranslation();
   const mayManage = useMayManage();

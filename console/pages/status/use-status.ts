@@ -19,7 +19,7 @@ export function useStatuses(instanceId: string, direction: StatusItem['direction
   });
 }
 
-/** The people who saw a status of one's own. */
+/** The viewers of one of the account's own statuses. */
 export function useViews(instanceId: string, statusId: string) {
   const client = useClient();
   return useQuery<StatusViews>({

@@ -8,7 +8,7 @@ const CATEGORIES = ['UTILITY', 'MARKETING', 'AUTHENTICATION'] as const;
 const FIRST = { name: '', language: 'en_US', category: 'UTILITY' as (typeof CATEGORIES)[number], text: '' };
 const PLACEHOLDER = /\{\{(\w+)\}\}/g;
 
-/** Gives a text to Meta for review; each of its placeholders needs an example. */
+/** Submits a text to Meta for review; each placeholder needs an example. */
 export function TemplateForm({ create }: Pick<ReturnType<typeof useTemplates>, 'create'>) {
   const { t } = useTranslation();
   const [draft, setDraft] = useState(FIRST);
@@ -76,7 +76,7 @@ export function TemplateForm({ create }: Pick<ReturnType<typeof useTemplates>, '
   );
 }
 
-/** Numbered placeholders have their examples in their order, named ones by their names. */
+/** The template's body. Examples of numbered placeholders are in their order, those of named ones by name. */
 function bodyOf(text: string, placeholders: readonly string[], examples: Readonly<Record<string, string>>) {
   if (placeholders.length === 0) return { type: 'BODY' as const, text };
   const isNumbered = placeholders.every((word) => /^\d+$/.test(word));

@@ -15,7 +15,7 @@ import { WindowRows } from '../../components/window-rows.tsx';
 import { TemplateForm } from './template-form.tsx';
 import { useTemplates } from './use-templates.ts';
 
-/** The states of Meta's review that have a word of ours; a new one is shown in Meta's. */
+/** The states of Meta's review that we know; an unknown one is shown under Meta's name. */
 const TONES: Readonly<Record<string, Tone>> = {
   APPROVED: 'good',
   PENDING: 'busy',

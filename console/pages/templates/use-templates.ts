@@ -5,7 +5,7 @@ import { useFeed } from '../../api/use-feed.ts';
 
 const PAGE = 50;
 
-/** The templates of an official number, as Meta tells of them now, and what one may do with them. */
+/** The templates of an official number, as Meta reports them now, and the mutations on them. */
 export function useTemplates(instanceId: string) {
   const client = useClient();
   const queries = useQueryClient();

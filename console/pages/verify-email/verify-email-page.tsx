@@ -54,7 +54,7 @@ export function VerifyEmailPage() {
   );
 }
 
-/** Another tab, or a first try whose answer was lost, may have verified the address already. */
+/** Verifies the address. Another tab, or an earlier try whose answer was lost, may have done so already. */
 function useVerify(code: string) {
   const auth = useAuth();
   return useMutation({

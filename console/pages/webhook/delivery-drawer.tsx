@@ -15,7 +15,7 @@ import { TimeText } from '../../components/time-text.tsx';
 import { useFocusBack } from '../../components/use-focus-back.ts';
 import { useEventDeliveries, useReplay } from './use-deliveries.ts';
 
-/** One event at one webhook: what was sent, each answer, and the button that sends it again. */
+/** One event at one webhook: the request, each answer, and the button that sends it again. */
 export function DeliveryDrawer({ webhookId, eventId }: { webhookId: string; eventId: string }) {
   const { t } = useTranslation();
   const navigate = useNavigate();
@@ -108,7 +108,7 @@ function Attempt({ log }: { log: DeliveryLog }) {
   );
 }
 
-/** How long after its event an attempt was made, where the payload is still there to tell. */
+/** The time between the event and the attempt, if the payload still exists to compute it. */
 function Timing({ log }: { log: DeliveryLog }) {
   const { t, i18n } = useTranslation();
   const at = createdAtOf(log.payload);

@@ -11,7 +11,7 @@ const HOURS = { day: 24, week: 168 } as const;
 type Period = keyof typeof HOURS;
 const PERIODS = Object.keys(HOURS) as Period[];
 
-/** Attempts at the endpoint by hour, of a day or a week, in the person's time zone. */
+/** Attempts at the endpoint by hour, for a day or a week, in the user's time zone. */
 export function Metrics({ webhookId }: { webhookId: string }) {
   const { t } = useTranslation();
   const [period, setPeriod] = useState<Period>('day');
@@ -40,7 +40,7 @@ export function Metrics({ webhookId }: { webhookId: string }) {
 function Columns({ metrics }: { metrics: WebhookMetrics }) {
   const { t, i18n } = useTranslation();
   const { by_hour: hours = [], total, success_rate: rate } = metrics;
-  // Short, since three of them stand below the columns on a phone.
+  // Short, because a phone shows three of them below the columns.
   const hour = {
     day: 'numeric',
     month: 'numeric',

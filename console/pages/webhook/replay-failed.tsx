@@ -8,7 +8,7 @@ import { useReplayFailed } from './use-deliveries.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Attempts again whatever failed last since a moment, for after an endpoint was mended. */
+/** Replays the events whose last attempt since a given time failed, for use after an endpoint was repaired. */
 export function ReplayFailed({ webhookId }: { webhookId: string }) {
   const { t } = useTranslation();
   const [opened, { open, close }] = useDisclosure(false);

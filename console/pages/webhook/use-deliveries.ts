@@ -3,13 +3,16 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useClient } from '../../api/api-context.ts';
 import { useFeed } from '../../api/use-feed.ts';
 
-/** No event tells of an attempt, so the page looks for new ones while it is seen. */
+/** No event reports an attempt, so a visible page polls for new ones. */
 const LOOK_EVERY_MS = 5_000;
 const PAGE = 50;
 const FAILED_PAGE = 200;
-/** As many as one click replays: more would hold the page for long, and a second click takes the next ones. */
+/**
+ * The most events that one click replays: more would keep the page busy for long, and a second click takes the next
+ * ones.
+ */
 const REPLAYED_MAX = 5_000;
-/** As many as one request takes. */
+/** The most events that one request takes. */
 const BULK = 500;
 
 /** The attempts of a webhook, newest first. */
@@ -58,7 +61,7 @@ export function useReplayFailed(webhookId: string) {
     mutationFn: async (since: string) => {
       const query = { status: 'failure', webhook_id: webhookId, since, limit: FAILED_PAGE } as const;
       const failed = await toArray(client.deliveries.events, { query }, { max: REPLAYED_MAX });
-      // An attempt made meanwhile moves the pages on, and a row comes twice.
+      // An attempt made meanwhile shifts the pages, so that a row may come twice.
       const logIds = [...new Set(failed.map(({ log_id: id }) => id))];
       const done = { queued: 0, skipped: 0 };
       for (let at = 0; at < logIds.length; at += BULK) {

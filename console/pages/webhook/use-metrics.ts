@@ -2,7 +2,7 @@ import type { WebhookMetrics } from '@posthorn/sdk/index.ts';
 import { useQuery } from '@tanstack/react-query';
 import { useClient } from '../../api/api-context.ts';
 
-/** A sum over many rows, and no event tells of it. */
+/** A sum over many rows, whose changes no event reports. */
 const LOOK_EVERY_MS = 30_000;
 
 /** How the attempts at one webhook went, in sum and by hour. */

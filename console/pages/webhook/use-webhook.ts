@@ -2,7 +2,7 @@ import type { UpdateWebhookBody, Webhook } from '@posthorn/sdk/index.ts';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useClient } from '../../api/api-context.ts';
 
-/** A webhook and what may be done with it. */
+/** A webhook and the mutations on it. */
 export function useWebhook(webhookId: string, onRemoved: () => void) {
   const client = useClient();
   const queries = useQueryClient();
@@ -21,7 +21,7 @@ export function useWebhook(webhookId: string, onRemoved: () => void) {
   });
   const rotate = useMutation({
     mutationFn: () => client.webhooks.rotateSecret({ webhookId }),
-    // The secret is shown once, and kept nowhere after it.
+    // The secret is shown once and must not stay in the cache.
     gcTime: 0,
   });
   const remove = useMutation({

@@ -84,7 +84,7 @@ export function WebhookDetails({ webhook, update, test, rotate, remove }: { webh
   );
 }
 
-/** By its name, once that is known. */
+/** Shows the instance's name once it is known. */
 function InstanceName({ id }: { id: string | null }) {
   const { t } = useTranslation();
   const { data: instances } = useInstances({ enabled: id !== null });

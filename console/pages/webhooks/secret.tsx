@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { CopyText } from '../../components/copy-text.tsx';
 
-/** Shown this once: it is nowhere but in the answer to creating or rotating it. */
+/** Shows the secret this one time: only the answer to creating or rotating it contains it. */
 export function Secret({ secret, text, done }: { secret: string; text?: string; done: ReactNode }) {
   const { t } = useTranslation();
   return (

@@ -16,7 +16,7 @@ export function useWebhooks({ enabled }: { enabled: boolean }) {
   });
 }
 
-/** Creates a webhook; the answer alone has its secret. */
+/** Creates a webhook; only the answer contains its secret. */
 export function useCreateWebhook() {
   const client = useClient();
   const queries = useQueryClient();

@@ -7,7 +7,7 @@ import { SubmitForm } from '../../components/submit-form.tsx';
 import { useInstances } from '../instances/use-instances.ts';
 import { errorOfField } from '../send/fields.ts';
 
-/** What a person chooses of a webhook. Whether a pattern covers an event, the service says. */
+/** The fields of a webhook that the user chooses. The service checks the patterns. */
 export type WebhookFields = Pick<CreateWebhookBody, 'url' | 'events' | 'instance_id'>;
 
 export function WebhookForm(props: {
@@ -67,7 +67,7 @@ export function WebhookForm(props: {
   );
 }
 
-/** Whether the service refuses the address, which it does without naming the field. */
+/** True if the service refused the address, which it does without naming the field. */
 function isOfUrl(error: unknown): boolean {
   return error instanceof PosthornError && error.code.startsWith('WEBHOOK_URL_');
 }
