@@ -82,7 +82,7 @@ function atMost(name: string, value: number, aim: number): void {
   );
 }
 
-/** A ratio that was reached in a quiet run and must not be lost. */
+/** Compares a ratio with that of a quiet run, which it must not fall below. */
 function notBelow(name: string, value: number, quiet: number): void {
   say(
     `${name}: ${value.toFixed(2)} (${quiet} in a quiet run${value < quiet ? `, lost ${(quiet - value).toFixed(2)}` : ''})`,
@@ -257,7 +257,7 @@ try {
     table(compared.rows);
     result.accept_media = compared.rows;
     result.accept_image_vs_text = compared.ratioTo('text');
-    // That is, at most 1.3 times the time of a text.
+    // An image may take at most 1.3 times the time of a text.
     ratio('accept_image_vs_text', compared.ratioTo('text'), 0.77);
   }
   if (parts.has('http')) {

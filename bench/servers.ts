@@ -31,7 +31,7 @@ export async function startDatabases(): Promise<BenchDatabases> {
   const log = createLog({ level: 'warn', role: 'bench' });
   const opened: Db[] = [];
   const open = (url: string) => {
-    // Filling a table takes its time.
+    // Filling a table takes long.
     const db = createDb({ url, poolSize: 4, log, name: 'bench', limits: PATIENT_LIMITS });
     opened.push(db);
     return db;

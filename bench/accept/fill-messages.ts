@@ -30,7 +30,7 @@ export async function fillMessages(
   await db.query('CHECKPOINT');
 }
 
-/** Fills an instance that was used until the days of {@link fillMessages} began, and not since. */
+/** Fills an instance that was last used before the days of {@link fillMessages}. */
 export async function fillQuiet(
   db: Db,
   options: { companyId: number; instanceId: string; rows: number },

@@ -9,20 +9,20 @@ const REQUESTS = 200;
 /** Milliseconds of one request, one at a time. */
 export interface ListTimes {
   read: string;
-  /** Of the first server and of the second one. */
+  /** Times of the first server and of the second one. */
   fullMs: number;
   emptyMs: number;
   /** The first divided by the second in the same round; the median over the rounds. */
   ratio: number;
 }
 
-/** A server, and an instance of it that was used before the others and not since. */
+/** A server with an instance that was used before its others and not since. */
 interface Listed {
   server: BenchServer;
   quietId: string;
 }
 
-/** Compares what two servers take to read the instances that both were loaded with, round after round. */
+/** Compares the times in which two servers read the instances that both were loaded with, round after round. */
 export async function compareLists(
   [full, empty]: readonly [Listed, Listed],
   { rounds }: { rounds: number },

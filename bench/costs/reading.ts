@@ -12,9 +12,9 @@ export interface Reading {
   postgresCpuUs: number;
   brokerCpuUs: number;
   walBytes: number;
-  /** Tables with their indexes: rows that were deleted still take their place, which later ones reuse. */
+  /** Size of tables and indexes. Deleted rows still take space, which later ones reuse. */
   diskBytes: number;
-  /** Taken from publishers by the broker. */
+  /** Messages that the broker took from publishers. */
   brokerMessages: number;
 }
 

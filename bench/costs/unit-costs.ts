@@ -9,9 +9,9 @@ import { type BenchDatabases, SECRETS } from '../servers.ts';
 import { difference, type Reading, readAll, residentBytes, scaled, sum } from './reading.ts';
 
 export interface UnitCosts {
-  /** What one unit of each kind costs. */
+  /** The cost of one unit of each kind. */
   units: ({ unit: string } & Reading)[];
-  /** What one session costs that does nothing: in memory of the worker, and in each second. */
+  /** The cost of one idle session: in memory of the worker, and per second. */
   idle: { sessions: number; workerBytes: number } & Reading;
 }
 
@@ -22,9 +22,10 @@ const SETTLE_MS = 10_000;
 const DONE_TIMEOUT_MS = 300_000;
 
 /**
- * Counts what a message costs in the processes, in PostgreSQL and in the broker: its accept while no worker runs, and
- * the whole way without and with a webhook, whose differences are the send and the delivery. Then what sessions
- * cost that do nothing. CPU time, bytes and counts depend little on what else the machine does; seconds are not measured.
+ * Counts the cost of a message in the processes, in PostgreSQL and in the broker: its accept while no worker runs, and
+ * the whole way without and with a webhook. The differences are the costs of the send and of the delivery. Then it
+ * counts the cost of idle sessions. CPU time, bytes and counts depend little on the machine's other load; seconds are
+ * not measured.
  */
 export async function measureUnitCosts(
   databases: BenchDatabases,
@@ -47,7 +48,7 @@ export async function measureUnitCosts(
   try {
     const at = { url: system.urls[0]!, sandboxUrl: system.sandboxUrl, instances: INSTANCES };
     const silent = await prepare(system.db, at);
-    // Before all load: clean-up after it, and memory that the load left free, would be counted in.
+    // Measured before any load: later, the figures would include clean-up, and memory that the load left free.
     const wait = () => delay(IDLE_S * 1_000);
     await delay(SETTLE_MS);
     const few = { cost: await costOf(wait), bytes: residentBytes(system) };
@@ -71,7 +72,7 @@ export async function measureUnitCosts(
       await allDone(system);
     };
     await deliver(messages);
-    // Node.js gets faster while it runs: the run with a webhook lies between two without one.
+    // Node.js gets faster while it runs, so the run with a webhook is between two runs without one.
     const first = await perMessage(() => send(messages));
     const delivered = await perMessage(() => deliver(messages));
     const whole = scaled(sum(first, await perMessage(() => send(messages))), 1 / 2);

@@ -21,7 +21,7 @@ export function cpuTimeOfTreeUs(pid: number): number {
   return sum;
 }
 
-/** The memory of a process that is in RAM. */
+/** Resident memory of a process. */
 export function rssBytes(pid: number): number {
   const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
   return Number(kilobytes) * 1024;

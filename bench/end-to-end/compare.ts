@@ -27,10 +27,10 @@ export interface EndToEnd {
   latencyRabbitmqVsPlain: number;
 }
 
-/** A rate at which each of them is idle most of the time. */
+/** A rate at which each pipeline is idle most of the time. */
 const QUIET_PER_SECOND = 200;
 
-/** Accept to webhook received: ours compared with references, in one process and through RabbitMQ. */
+/** From accept to received webhook: our pipeline compared with references, in one process and through RabbitMQ. */
 export async function compareEndToEnd(
   databases: BenchDatabases,
   options: { rounds: number; messages: number; seconds: number },

@@ -16,7 +16,7 @@ export async function measureRate(target: Target, receiver: Receiver, count: num
   return (count * 1_000) / (lastAt - startedAt);
 }
 
-/** Sends `count` texts as fast as they are accepted; gives their idempotency keys when the last is. */
+/** Sends `count` texts as fast as they are accepted; returns their idempotency keys when the last one is accepted. */
 export async function sendTexts(target: Target, count: number): Promise<Set<string>> {
   const pool = new Pool(target.url, { connections: CONNECTIONS });
   const keys = new Set<string>();

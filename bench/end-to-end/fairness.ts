@@ -17,17 +17,17 @@ import { startReceiver } from './receiver.ts';
 const PER_SECOND = 20;
 const SECONDS = 8;
 const INSTANCES = 4;
-/** The neighbour is under way before the measurement begins. */
+/** The neighbour starts this long before the measurement. */
 const AHEAD_MS = 1_000;
 const PART_OF_THE_MACHINE = 100;
 const SLOW_ANSWER_MS = 5_000;
 
-/** From the request to the webhook, of a company that sends 20 texts a second; medians of the rounds. */
+/** Times from the request to the webhook, for a company that sends 20 texts a second; medians of the rounds. */
 export interface FairnessRow {
   neighbour: string;
   p50Ms: number;
   p99Ms: number;
-  /** To the p99 without a neighbour. */
+  /** Ratio to the p99 without a neighbour. */
   ratio: number;
 }
 
@@ -38,7 +38,7 @@ export async function compareNeighbours(
   databases: BenchDatabases,
   options: { rounds: number },
 ): Promise<FairnessRow[]> {
-  // What the network does with a flood is not ours.
+  // The network runs in its own process, so that its work on a flood is not counted as ours.
   const network = await startNetwork();
   const sandboxUrl = network.url;
   const { url, process, db } = await launchStandalone(databases, 'bench_fairness', {

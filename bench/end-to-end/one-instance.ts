@@ -28,7 +28,7 @@ export async function measureOneInstance(
   }
 }
 
-/** Counts messages in the network's ledger that came after one accepted later. */
+/** Counts messages that the network received after a message that was accepted later. */
 async function countOutOfOrder(sandboxUrl: string): Promise<number> {
   const { entries } = await controlOf(sandboxUrl).get('/ledger?limit=50000');
   // Ids of one process grow in the order of its accepts.

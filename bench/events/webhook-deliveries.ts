@@ -24,7 +24,7 @@ const TEXT = 'x'.repeat(700);
 
 interface Figures {
   perSecond: number;
-  /** CPU microseconds per delivery: of this process, and of PostgreSQL. */
+  /** CPU microseconds per delivery in this process and in PostgreSQL. */
   ownUs: number;
   postgresUs: number;
 }

@@ -9,11 +9,14 @@ import type { Side } from './side.ts';
 
 const ACCOUNTS = 20;
 const SINGLES = 40;
-/** A process that has heard no other for 30 s (`core/platform/broker/bus.ts`) sends no wake-ups, each of which is a transaction. */
+/**
+ * A process that has heard from no other one for 30 s (`core/platform/broker/bus.ts`) sends no wake-ups. Each wake-up
+ * is a transaction.
+ */
 const ALONE_MS = 45_000;
 
 export interface WhatsAppCompared {
-  /** By what was measured; medians of the rounds, costs per text. */
+  /** One row for each measurement; medians of the rounds, costs per text. */
   rows: ({ name: string; work: string; p50Ms: number | null } & Measured)[];
   /** Texts per second until they are decrypted: the lower of one account and 20. */
   sendsVsLibrary: number;
@@ -22,14 +25,16 @@ export interface WhatsAppCompared {
   receivedVsLibrary: number;
   /** One text at a time, from the request until it is decrypted. */
   latencyVsLibrary: number;
-  /** Transactions that write, per text: sent one at a time, and the higher of the bursts of one account and 20. */
+  /**
+   * Writing transactions per text: for texts sent one at a time, and the higher of the bursts of one account and 20.
+   */
   commits: number;
   commitsInBursts: number;
 }
 
 /**
- * Ours beside the library alone, which keeps its keys in memory and writes nothing: on one simulated network, in
- * processes of their own, round by round in turn.
+ * Compares our service with the library alone, which keeps its keys in memory and writes nothing. Both run in their own
+ * processes on one simulated network and take turns in each round.
  */
 export async function compareWithLibrary(
   databases: BenchDatabases,

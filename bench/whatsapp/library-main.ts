@@ -23,7 +23,7 @@ let url = '';
 answerQuestions({
   async start(given: { url: string; root: string }) {
     url = given.url;
-    // Its signal library prints sessions.
+    // The library's Signal code prints sessions.
     Object.assign(console, { log() {}, info() {}, warn() {}, error() {} });
     library = await loadPlainLibrary(Buffer.from(given.root, 'base64'));
   },
@@ -43,7 +43,7 @@ answerQuestions({
 
   ready: () => accounts.at(-1)!.ready.promise,
 
-  /** Sends texts, so many at a time; answers when it began. */
+  /** Sends texts, `atOnce` at a time; answers the time at which it began. */
   async send({ texts, atOnce }: { texts: readonly Outgoing[]; atOnce: number }) {
     const begunAtMs = nowMs();
     const left = [...texts];
@@ -57,7 +57,7 @@ answerQuestions({
     return begunAtMs;
   },
 
-  /** When each of these was received; only those that were. */
+  /** The times at which these texts were received; without those not received yet. */
   received({ texts }: { texts: readonly string[] }) {
     const times = Object.fromEntries(
       texts.filter((text) => received.has(text)).map((text) => [text, received.get(text)]),

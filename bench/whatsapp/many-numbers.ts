@@ -6,24 +6,24 @@ import { startPosthorn } from './posthorn.ts';
 
 const PER_SECOND = 50;
 const SECONDS = 20;
-/** Collections of what pairing left behind. */
+/** Time for the garbage collection after the pairings. */
 const SETTLE_MS = 10_000;
 const MB = 1024 * 1024;
 
 export interface ManyNumbers {
   numbers: number;
-  /** Of the process with everything in it, before the first number is paired. */
+  /** Memory of the process with all its parts, before the first number is paired. */
   firstMb: number;
-  /** With all numbers connected and idle. */
+  /** Memory with all numbers connected and idle. */
   connectedMb: number;
   kbANumber: number;
-  /** While {@link PER_SECOND} texts a second are sent, by all numbers in turn. */
+  /** Memory while all numbers in turn send {@link PER_SECOND} texts a second. */
   sendingMb: number;
   cpuMsAText: number;
   postgresMsAText: number;
-  /** The CPU of the process, of one core. */
+  /** CPU of the process as a share of one core. */
   cpuShare: number;
-  /** From the request until the contact has decrypted it. */
+  /** Time from the request until the contact has decrypted the text. */
   p50Ms: number;
   p99Ms: number;
 }

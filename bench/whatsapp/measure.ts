@@ -3,7 +3,7 @@ import { median } from '../statistics.ts';
 import type { Child } from './child.ts';
 import type { Costs, Side } from './side.ts';
 
-/** A side with the network and its contacts: each account writes to one of its own. */
+/** A side with the network and the contacts; each account writes to its own contact. */
 export interface Setting {
   side: Side;
   network: Child;
@@ -20,16 +20,16 @@ export interface Measured extends Costs {
 export interface Round {
   /** Sends of one account, 16 at a time, until its contact has decrypted all. */
   one: Measured;
-  /** The same of all accounts. */
+  /** The same for all accounts. */
   all: Measured;
-  /** Received by one account, until they are told. */
+  /** Texts received by one account, until the side has reported them. */
   received: Measured;
   /** Sends, one at a time, each decrypted before the next is begun. */
   single: Measured & { p50Ms: number };
 }
 
 const AT_ONCE = 16;
-/** What is written after the last text is told belongs to it. */
+/** Wait for writes that follow the report of the last text, so that they are counted with it. */
 const SETTLE_MS = 300;
 let written = 0;
 

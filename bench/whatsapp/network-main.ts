@@ -5,7 +5,7 @@ import { type PhoneHandle, until } from '@posthorn/test/support/whatsapp/phone-h
 import { answerQuestions, nowMs } from './child.ts';
 
 const WAIT_MS = 120_000;
-/** Texts that are written in one turn: whoever receives is answered in between. */
+/** The number of texts written in one turn; between turns the receivers get their answers. */
 const WRITTEN_AT_ONCE = 20;
 
 const network = await startWhatsAppNetwork();
@@ -29,7 +29,7 @@ answerQuestions({
     return contact.number;
   },
 
-  /** Waits until contacts have opened so many texts since the last time; answers when each was opened, by the text. */
+  /** Waits until contacts have opened `count` texts since the last call; answers the time for each text. */
   async opened({ count }: { count: number }) {
     const opened = () => contacts.flatMap(({ phone }) => phone.messages);
     await until(() => opened().length >= count, `${count} texts are opened, not ${opened().length}`, WAIT_MS);
@@ -59,7 +59,7 @@ answerQuestions({
   problems: () => [...network.problems, ...contacts.flatMap(({ phone }) => phone.failures.map(String))],
 });
 
-/** It looks for what it knows row by row: what a round leaves behind would slow down the next. */
+/** The network searches its records row by row, so records of one round would slow down the next. */
 function forget(): void {
   network.world.ledger.length = 0;
   for (const phone of network.world.phones.values()) {

@@ -18,7 +18,7 @@ export interface PosthornSide extends Side {
   pair(): Promise<void>;
 }
 
-/** Ours, whole: from the request over PostgreSQL to the network, and back to a webhook, in one process. */
+/** Our whole service in one process: from the request over PostgreSQL to the network, and back to a webhook. */
 export async function startPosthorn(
   databases: BenchDatabases,
   network: Child,

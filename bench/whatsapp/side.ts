@@ -8,7 +8,7 @@ export interface Outgoing {
   text: string;
 }
 
-/** What a side has taken so far. */
+/** The resources that a side has used so far. */
 export interface Costs {
   /** CPU of its process. */
   cpuMs: number;
@@ -22,9 +22,9 @@ export interface Side {
   name: string;
   /** The accounts' own numbers. */
   numbers: string[];
-  /** Hands over texts, so many at a time; answers when it began, by `nowMs`. */
+  /** Sends texts, `atOnce` at a time; returns the time at which it began, by `nowMs`. */
   send(texts: readonly Outgoing[], atOnce: number): Promise<number>;
-  /** Resolves when all these texts were received and told; answers when the last one was, by `nowMs`. */
+  /** Resolves when all these texts were received and reported; returns the time of the last one, by `nowMs`. */
   received(texts: readonly string[]): Promise<number>;
   costs(): Promise<Costs>;
   stop(): Promise<unknown>;

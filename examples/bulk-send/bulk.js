@@ -1,5 +1,5 @@
-// Sends a text to each row of a CSV file with the columns "to" and "text", and writes a report beside it.
-// When it is killed, run it again: it goes on where it was and sends nothing twice.
+// Sends a text to each row of a CSV file with the columns "to" and "text", and writes a report beside it. If it is
+// killed, run it again: it continues where it stopped and sends nothing twice.
 //
 //   npm install
 //   POSTHORN_API_KEY=svc_... POSTHORN_INSTANCE=<id> node bulk.js contacts.csv report.csv orders-may
@@ -27,7 +27,7 @@ const done = await readReport();
 const counts = { accepted: 0, refused: 0, skipped: 0 };
 
 for (const { to, text } of contacts) {
-  // Rows that were refused are tried again; the reason may be gone.
+  // Refused rows are tried again, because the reason may be gone.
   if (done.has(to)) {
     counts.skipped += 1;
     continue;
@@ -45,8 +45,8 @@ async function send(to, text) {
       {
         instanceId,
         body: { to, text },
-        // The report says what was sent, except for the row that was under way when the program died. The service
-        // knows that one by its key, for 72 hours.
+        // The report lists the sent rows, except for one that was being sent when the program died. The service
+        // recognizes that row by its key, for 72 hours.
         idempotencyKey: `${campaign}-${to}`,
       },
       // Long enough for the limit of requests, which is counted by the minute.
@@ -54,7 +54,7 @@ async function send(to, text) {
     );
     return { to, status: 'accepted', message_id: sent.message_id, reason: '' };
   } catch (error) {
-    // What is wrong with one row must not end the run; a wrong key or a service that is away must.
+    // A fault in one row must not end the run; a wrong key or an unreachable service must.
     const isOfThisRow =
       error instanceof PosthornError && error.status >= 400 && error.status < 500 && error.status !== 401;
     if (!isOfThisRow) throw error;
@@ -82,7 +82,7 @@ async function readReport() {
     if (error.code === 'ENOENT') return '';
     throw error;
   });
-  // A program that is killed while it writes leaves part of a line: that row is sent again, under its key.
+  // A program that is killed while it writes leaves part of a line: the next run sends that row again, under its key.
   const whole = text.slice(0, text.lastIndexOf('\n') + 1);
   if (whole !== text) await truncate(reportFile, Buffer.byteLength(whole));
   if (whole === '') await appendFile(reportFile, writeCsvRow(COLUMNS));

@@ -1,6 +1,7 @@
-// As much of CSV as spreadsheets write: commas, quotes around what has a comma, quote or line break, and quotes doubled.
+// The part of CSV that spreadsheets write: commas, quotes around what has a comma, quote or line break, and quotes
+// doubled.
 
-/** The rows of a CSV text, each as a list of cells. Empty lines are none. */
+/** The rows of a CSV text, each as a list of cells. Empty lines are no rows. */
 export function parseCsv(text) {
   const rows = [];
   let row = [];

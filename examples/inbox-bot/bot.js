@@ -1,4 +1,4 @@
-// Answers the messages that come in. It may be stopped and started at any time: it goes on where it was, and answers
+// Answers the messages that come in. You may stop and start it at any time: it continues where it stopped, and answers
 // nothing twice.
 //
 //   npm install
@@ -30,7 +30,7 @@ const stream = client.events.stream({
 });
 for await (const event of stream) {
   await answer(event);
-  // After the answer: when the bot dies in between, the event comes again, and the key keeps the answer single.
+  // Kept after the answer: if the bot dies in between, the event comes again, and the key prevents a second answer.
   await keepCursor(event.cursor);
 }
 
@@ -41,21 +41,21 @@ async function answer({ event_id, data }) {
     await client.messages.sendText({
       instanceId,
       body: { to: data.chat, text },
-      // One answer for each event, however often the event is handled.
+      // The key allows one answer for each event, however often the event is handled.
       idempotencyKey: `inbox-bot-${event_id}`,
     });
     console.log(`answered ${data.phone}`);
   } catch (error) {
-    // A refusal stays one when it is tried again (somebody who sent the same twice, for example): go on. While the
-    // service cannot be reached, stop: the cursor still stands before this event.
+    // A refused answer would be refused again (for example, if somebody sent the same text twice), so skip it. If the
+    // service cannot be reached, stop: the cursor is still before this event.
     if (!(error instanceof PosthornError) || error.status === 0 || error.status >= 500) throw error;
     console.error(`did not answer ${data.phone}: ${error.code}`);
   }
 }
 
-/** What the bot says; null for nothing. This is the part to replace. */
+/** The bot's answer; null for none. This is the part to replace. */
 function replyTo({ chat, is_from_me, content }) {
-  // Answering groups, or itself, is how bots end up talking to each other.
+  // A bot that answers groups or itself may end up talking to another bot.
   if (is_from_me || chat.endsWith('@g.us') || !content?.text) return null;
   const words = content.text.trim().toLowerCase();
   if (words === 'hours') return 'We are open from 9:00 to 18:00, Monday to Friday.';
@@ -72,7 +72,7 @@ async function readCursor() {
 }
 
 async function keepCursor(cursor) {
-  // Written beside and renamed, so that a crash leaves the old cursor or the new one.
+  // Written to a second file and renamed, so that a crash leaves the old cursor or the new one.
   await writeFile(`${CURSOR_FILE}.new`, cursor);
   await rename(`${CURSOR_FILE}.new`, CURSOR_FILE);
 }

@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 
 const PORT = Number(process.env.PORT ?? 9001);
 
-// The page, its program, and the SDK as the browser loads it. Nothing else of this folder is served.
+// The page, its program, and the SDK as the browser loads it. No other file of this folder is served.
 const files = {
   '/': { file: 'index.html', type: 'text/html; charset=utf-8' },
   '/tail.js': { file: 'tail.js', type: 'text/javascript; charset=utf-8' },

@@ -8,7 +8,7 @@ let leaving = new AbortController();
 
 byId('login').addEventListener('submit', (submitted) => {
   submitted.preventDefault();
-  // A second login replaces the first one's stream.
+  // A second login ends the stream of the first one.
   leaving.abort();
   leaving = new AbortController();
   tail(byId('url').value, byId('key').value, leaving.signal);
@@ -18,7 +18,7 @@ async function tail(baseUrl, apiKey, signal) {
   const client = createClient({ baseUrl, apiKey });
   show('connecting');
   try {
-    // The loop goes on over broken connections: the client comes back after the last event that it saw.
+    // The loop survives broken connections: the client reconnects and continues after the last event that it saw.
     const events = client.events.stream({
       signal,
       onOpen: () => show('connected'),
@@ -44,7 +44,7 @@ function add(event) {
     event.data.content?.text ?? '',
   ];
   for (const cell of cells) {
-    // As text, never as HTML: strangers write what stands in a message.
+    // As text, never as HTML, because strangers write the messages.
     row.insertCell().textContent = cell;
   }
   const rows = byId('events');

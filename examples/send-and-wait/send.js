@@ -22,7 +22,7 @@ const instanceId = POSTHORN_INSTANCE;
 
 try {
   // The key makes the send safe to repeat: running this again with the same key sends nothing a second time. An order
-  // number is a good one. Without one the client makes its own, which protects its retries but not a second run.
+  // number is a good key. Without one the client makes its own, which protects its retries but not a second run.
   const sent = await client.messages.sendText({ instanceId, body: { to, text }, idempotencyKey: key });
   console.log(`accepted ${sent.message_id}`);
 
@@ -34,7 +34,7 @@ try {
   process.exitCode = 1;
   if (error instanceof MessageFailedError) console.error(`not delivered: ${error.message}`);
   else if (error instanceof ConnectionError && error.idempotencyKey) {
-    // Nobody knows whether it was accepted. With the same key it can be tried again without a second message.
+    // Nobody knows whether the service accepted it. Trying again with the same key sends no second message.
     console.error(`no answer; try again with the key ${error.idempotencyKey}`);
   } else if (error instanceof TimeoutError) console.error(`still under way: ${error.message}`);
   else if (error instanceof PosthornError) {

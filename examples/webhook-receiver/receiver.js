@@ -15,13 +15,13 @@ if (!WEBHOOK_SECRET) {
 // While a secret is being replaced, give the old and the new one, separated by a comma.
 const secrets = WEBHOOK_SECRET.split(',');
 
-// A delivery may come twice: when our answer was lost, it is tried again. A real program keeps the ids in its
-// database, in the same transaction as what the event changes there.
+// A delivery may come twice: if our answer was lost, the service tries again. A real program keeps the ids in its
+// database, in the same transaction as the changes that the event causes.
 const handled = new Set();
 
 const app = express();
 
-// The signature covers the bytes as they came, so this route must not parse JSON first.
+// The signature covers the received bytes, so this route must not parse JSON first.
 app.post('/hooks', express.raw({ type: '*/*', limit: '1mb' }), async (req, res) => {
   let event;
   try {
@@ -36,7 +36,7 @@ app.post('/hooks', express.raw({ type: '*/*', limit: '1mb' }), async (req, res) 
     handle(event);
     handled.add(event.event_id);
   }
-  // Answer within 15 seconds: what takes longer belongs into a queue of your own.
+  // Answer within 15 seconds: longer work belongs in a queue of your own.
   res.sendStatus(204);
 });
 
