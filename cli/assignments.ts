@@ -19,7 +19,7 @@ function parseAssignment(item: string): [string, unknown] {
   try {
     return [name, JSON.parse(value)];
   } catch {
-    throw new UsageError(`${name}: what stands behind := must be JSON`);
+    throw new UsageError(`${name}: the value after := must be JSON`);
   }
 }
 

@@ -8,7 +8,7 @@ import { UsageError } from './fault.ts';
  * earlier in the pipe end too, and their unfinished output must not pass for the whole.
  */
 export async function readStdin(context: Pick<Context, 'stdin' | 'signal'>): Promise<Buffer> {
-  if (context.stdin.isTTY) throw new UsageError('- reads from a pipe, and there is none');
+  if (context.stdin.isTTY) throw new UsageError('- reads from a pipe, but there is none');
   const whole = await buffer(addAbortSignal(context.signal, context.stdin));
   context.signal.throwIfAborted();
   return whole;

@@ -143,7 +143,7 @@ export function badResponse(response: Response, what: string): PosthornError {
 
 /** The error of a send that its caller aborted when it may already have gone out. */
 export function abortedError(reason: unknown): PosthornError {
-  const message = 'called off, and perhaps done all the same';
+  const message = 'aborted, but the service may have done it all the same';
   return new AbortedError({ code: 'ABORTED', status: 0, message, cause: reason });
 }
 

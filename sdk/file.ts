@@ -44,7 +44,7 @@ async function openPath(path: string): Promise<NamedBlob> {
   // An import would make bundlers for browsers look for this module of Node.js.
   const { process } = globalThis as { process?: { getBuiltinModule?: (name: string) => Files | undefined } };
   const files = process?.getBuiltinModule?.('node:fs');
-  if (!files) throw new TypeError('file is a path, and there are no files here: give a Blob');
+  if (!files) throw new TypeError('file is a path, but this platform has no file system: give a Blob');
   // `statSync` says why a file cannot be opened; `openAsBlob` only says that it cannot.
   const isFile = files.statSync(path).isFile();
   // A pipe, as of `<(command)`, has no size and would count as empty. A folder would fail during the upload, which

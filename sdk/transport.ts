@@ -186,7 +186,7 @@ export function createTransport(settings: TransportOptions): Transport {
     function unexpected(reason: unknown): unknown {
       if (request.idempotencyKey === undefined || attempts === 0) return reason;
       if (options.signal?.aborted) return complete(abortedError(reason));
-      const message = 'no credentials for a further attempt';
+      const message = 'no credentials for another attempt';
       return complete(new PosthornError({ code: 'NO_CREDENTIALS', status: 0, message, cause: reason }));
     }
 
