@@ -79,7 +79,7 @@ export async function audienceOf(session: WhatsAppContext): Promise<string[]> {
   return [...new Set([...chosen, ownJid(session)])];
 }
 
-/** Whoever is left out by an anonymous id that is not known yet is asked for: the status must not reach them. */
+/** Asks the network for people who are left out by anonymous ids that are not known yet: the status must not reach them. */
 async function without(
   session: WhatsAppContext,
   saved: readonly string[],

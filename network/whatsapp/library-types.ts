@@ -134,7 +134,7 @@ export interface LibraryMessage {
   message?: WireMessage | null;
   messageTimestamp?: WireNumber | null;
   messageStubType?: number | null;
-  /** Of a message from a history, which has these nowhere else. */
+  /** A message from a history has its secret and author here alone. */
   messageSecret?: Uint8Array | null;
   participant?: string | null;
   pushName?: string | null;

@@ -220,7 +220,7 @@ function heardIn({ attrs, content }: WireNode, kind: HeardReceipt['kind']): Hear
   const { id = '', from = '', participant, t } = attrs;
   const parts = Array.isArray(content) ? (content as readonly WireNode[]) : [];
   const together = parts.filter(({ tag }) => tag === 'participants');
-  // Of a group or a status that many got at once, each message with its people.
+  // Many people read messages of a group or a status at once: each message names those who did.
   if (!participant && together.length > 0)
     return together.flatMap((each) =>
       childrenOf(each).flatMap(({ attrs: user }) =>

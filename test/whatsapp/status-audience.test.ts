@@ -30,7 +30,7 @@ describe('a status', () => {
     await account.recorded.session.send(status);
     const seen = ({ messages }: PhoneHandle) => messages.some(({ id }) => id === status.networkId);
     await until(() => [friend, other, account.own].some(seen), 'the status');
-    // Whatever was sent to the others came with it.
+    // The network delivers to all readers at once, so the others have it by now.
     return [friend, other].filter(seen);
   }
 

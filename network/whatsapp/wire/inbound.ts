@@ -34,7 +34,10 @@ export type Read =
   /** Internal data of devices and servers. */
   | { kind: 'none' };
 
-/** What says something of other messages, or is for the app alone. Pins are not reported on the sandbox either; the parts of an album one by one. */
+/**
+ * Contents that change other messages, or are for the app alone. The sandbox does not report pins either; the parts of
+ * an album are reported one by one.
+ */
 const NOT_TOLD: ReadonlySet<string> = new Set([
   ...['pinInChatMessage', 'keepInChatMessage', 'albumMessage', 'encEventResponseMessage'],
   ...['messageHistoryBundle', 'messageHistoryNotice', 'stickerSyncRmrMessage', 'statusNotificationMessage'],

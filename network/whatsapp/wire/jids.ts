@@ -20,12 +20,12 @@ export function withoutDevice(jid: string): string {
   return `${user}@${SERVERS.get(server) ?? server}`;
 }
 
-/** Chats we report: people, groups and statuses; no newsletters. What comes by a list is in the chat with its sender. */
+/** Chats we report: people, groups and statuses; no newsletters. A message that comes by a broadcast list is in the chat with its sender. */
 export function isOurChat(jid: string): boolean {
   return isUserJid(jid) || isGroupJid(jid) || isLidJid(jid) || jid === STATUS_BROADCAST;
 }
 
-/** A broadcast list of somebody: each of its recipients sees a message to it in the chat with whoever sent it. */
+/** A broadcast list of somebody: each of its recipients sees a message to it in the chat with its sender. */
 export function isList(jid: string): boolean {
   return jid.endsWith('@broadcast') && jid !== STATUS_BROADCAST;
 }

@@ -1,7 +1,7 @@
-/** What is sealed with the secret of another message: votes, new words, and reactions. No I/O. */
+/** Opens and seals votes, edits and reactions with the secret of the message that they are about. No I/O. */
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 
-/** The network's names of what is sealed. */
+/** The network's names for these three. */
 export type SealedUse = 'Poll Vote' | 'Message Edit' | 'Enc Reaction';
 
 /** Identifies the message with the secret, its author, and who seals. */

@@ -11,7 +11,7 @@ export interface WireKey {
   /** The other name of the chat or sender: a phone for an anonymous id, or the reverse. Not on the wire. */
   remoteJidAlt?: Maybe<string>;
   participantAlt?: Maybe<string>;
-  /** Of a message that can be viewed once: the network gives it to phones alone. Not on the wire. */
+  /** The message can be viewed once, so the network gives it to phones alone. This field is not on the wire. */
   isViewOnce?: Maybe<boolean>;
 }
 

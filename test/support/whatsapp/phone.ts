@@ -118,7 +118,7 @@ export class Phone {
   isOnline = true;
   readonly waiting: (() => void)[] = [];
   readonly blocked = new Set<string>();
-  /** Who may see its statuses; null: nothing was ever set. */
+  /** The people who may see its statuses; null when it never chose. */
   statusPrivacy: { type: 'contacts' | 'blacklist' | 'whitelist'; list: string[] } | null = null;
   readonly privacy = new Map([
     ['readreceipts', 'all'],

@@ -134,7 +134,7 @@ function collectionOf(
   ]);
 }
 
-/** Who may see the statuses of the account. */
+/** Answers which people may see the statuses of the account. */
 function answerStatusPrivacy(world: World, device: LinkedDevice): ReturnType<Question> {
   const { statusPrivacy } = world.phones.get(device.number)!;
   if (!statusPrivacy) return { error: 404, text: 'item-not-found' };

@@ -4,8 +4,7 @@ import type { WireMessage } from './nodes.ts';
 import type { Phone } from './phone.ts';
 import { jidIn, type World } from './world.ts';
 
-/** What phones seal with the secret of a message: each name is what the chat calls the person. */
-
+/** The message that a phone seals something about. `author` and `sender` are the names by which the chat knows them. */
 interface About {
   id: string;
   secret: Buffer;
