@@ -18,8 +18,10 @@ export interface Addressing {
   names(): Promise<Names>;
   /** Whether the other names may be tried: not for ten minutes after they were refused as well. */
   mayTryOthers(): boolean;
-  /** The network has taken a message by these names, or refused it by both. */
-  tried(names: Names, isTaken: boolean): void;
+  /** The network has taken a message by these names. */
+  taken(names: Names): void;
+  /** The network has refused a message by both. */
+  refusedByBoth(): void;
 }
 
 const ROW = 'me';
@@ -35,11 +37,13 @@ export function createAddressing(keys: SharedKeys, nowMs: () => number): Address
       return current;
     },
     mayTryOthers: () => nowMs() - refusedAtMs >= AGAIN_MS,
-    tried(names, isTaken) {
-      if (!isTaken) refusedAtMs = nowMs();
-      if (!isTaken || names === current) return;
+    taken(names) {
+      if (names === current) return;
       current = names;
       keys.writeLater([{ kind: KINDS.addressing, id: ROW, value: names }]);
+    },
+    refusedByBoth() {
+      refusedAtMs = nowMs();
     },
   };
 }

@@ -69,10 +69,10 @@ async function sendByOtherNames(
   });
   const at = await answer.catch((err) => {
     if (!(err instanceof SendRefused)) throw err;
-    session.addressing.tried(other, false);
+    session.addressing.refusedByBoth();
     throw refusal;
   });
-  session.addressing.tried(other, true);
+  session.addressing.taken(other);
   return at;
 }
 
