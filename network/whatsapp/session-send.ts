@@ -39,33 +39,32 @@ import { findNamed, withWireMentions } from './wire-names.ts';
 export async function sendMessage(session: WhatsAppContext, message: OutboundMessage): Promise<SendReceipt> {
   requireLive(session);
   // Nothing else waits for an upload.
-  const isUploaded = message.media && !(await session.stanzas.find(message.networkId));
-  const letter = isUploaded ? await composeNow(session, message) : null;
-  const way: Way = { letter, names: 'numbers' };
-  // Not before its turn: who waits here could be overtaken.
-  const { answer } = await inOrder(session, async () => {
-    way.names = await session.addressing.names();
-    return handOver(session, message, way);
+  const needsUpload = message.media && !(await session.stanzas.find(message.networkId));
+  const prepared = needsUpload ? await prepare(session, message) : null;
+  // The names are read in its turn: a message that waits before its turn could be overtaken.
+  const { answer, names } = await inOrder(session, async () => {
+    const names = await session.addressing.names();
+    return { ...(await handOver(session, message, { prepared, names })), names };
   });
-  const at = await answer.catch((err) => sendByOtherNames(session, message, way, err));
+  const at = await answer.catch((err) => sendByOtherNames(session, message, { prepared, names }, err));
   const { target, type } = message;
   if (target && (type === 'edit' || type === 'delete')) await keepOwnChange(session, { ...message, target });
   return { at };
 }
 
-/** Throws `refusal` if other names cannot help. */
+/** Sends what was refused by `names` again by the others. Throws `refusal` if those cannot help. */
 async function sendByOtherNames(
   session: WhatsAppContext,
   message: OutboundMessage,
-  { letter, names }: Way,
+  { prepared, names }: HandOverOptions,
   refusal: unknown,
 ): Promise<Date> {
   if (!mayOtherNamesHelp(message.to, names, refusal) || !session.addressing.mayTryOthers()) throw refusal;
   if (refusal.reason === 'new_chats_limited' && (await isLimited(session))) throw refusal;
   const other = otherNames(names);
   const { answer } = await inOrder(session, () => {
-    onRecorded(session, [message.networkId]);
-    return handOver(session, message, { letter, names: other });
+    forgetAnswersAndStanzas(session, [message.networkId]);
+    return handOver(session, message, { prepared, names: other });
   });
   const at = await answer.catch((err) => {
     if (!(err instanceof SendRefused)) throw err;
@@ -102,7 +101,7 @@ interface HandedOver {
 async function handOver(
   session: WhatsAppContext,
   message: OutboundMessage,
-  { letter, names }: Way,
+  { prepared, names }: HandOverOptions,
 ): Promise<HandedOver> {
   requireLive(session);
   const { networkId: id } = message;
@@ -111,24 +110,26 @@ async function handOver(
   const stanza = await session.stanzas.find(id);
   if (stanza) return { answer: sendAgain(session, id, stanza) };
   return seal(session, {
-    ...{ id, names, ...(letter ?? (await composeNow(session, message))) },
+    ...{ id, names, ...(prepared ?? (await prepare(session, message))) },
     isTail: !CHANGES.has(message.type),
     isKept: true,
   });
 }
 
-interface Way {
-  letter: Letter | null;
+interface HandOverOptions {
+  /** Null: it is prepared when it is handed over. */
+  prepared: Prepared | null;
+  /** How people are named on the wire. */
   names: Names;
 }
 
-interface Letter {
+interface Prepared {
   /** As the network names it. */
   chat: string;
   composed: Composed;
 }
 
-async function composeNow(session: WhatsAppContext, message: OutboundMessage): Promise<Letter> {
+async function prepare(session: WhatsAppContext, message: OutboundMessage): Promise<Prepared> {
   const chat = await requireRecipient(session, message);
   const content = await withWireMentions(session, chat, message.content).catch((cause) => {
     throw unanswered(session, cause);
@@ -291,8 +292,8 @@ export function onAck(session: WhatsAppContext, { attrs }: WireNode): void {
     .catch(() => undefined);
 }
 
-/** The outcomes of these messages are recorded: they will not be sent again. */
-export function onRecorded(session: WhatsAppContext, ids: readonly string[]): void {
+/** From now on these messages are not sent again with the same bytes. */
+export function forgetAnswersAndStanzas(session: WhatsAppContext, ids: readonly string[]): void {
   session.answers.forget(ids);
   session.stanzas.forget(ids);
 }

@@ -36,7 +36,7 @@ import { listenToFacts } from './session-facts.ts';
 import { keepCreds, pairingCode, unlink } from './session-pairing.ts';
 import { markRead } from './session-read.ts';
 import { forgetSent, messageFor, noteAsker } from './session-retries.ts';
-import { onAck, onRecorded, sendMessage } from './session-send.ts';
+import { forgetAnswersAndStanzas, onAck, sendMessage } from './session-send.ts';
 import { valveOf } from './session-valve.ts';
 import { createSharedKeys } from './shared-keys.ts';
 import { createStanzas } from './stanzas.ts';
@@ -95,7 +95,7 @@ function sessionOf(session: WhatsAppContext): NetworkSession {
       const to = knownAddressOf(session, chat) ?? chat;
       if (session.phase === 'live') await session.connection?.socket.sendPresenceUpdate('composing', to);
     },
-    recorded: (ids) => onRecorded(session, ids),
+    recorded: (ids) => forgetAnswersAndStanzas(session, ids),
     markRead: (chat, ids) => markRead(session, chat, ids),
     requestPairingCode: (phone) => pairingCode(session, phone),
     async logout() {
