@@ -2,7 +2,7 @@
 import { isGroupJid, isUserJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import { type OutboundMessage, SendRefused } from '@posthorn/core/network/driver.ts';
 import { audienceOf } from './audience.ts';
-import { isOwnAdmin } from './own-rights.ts';
+import { isOwnAdmin } from './group-admins.ts';
 import { notNow } from './send-errors.ts';
 import { ownJid, requireLive, type WhatsAppContext } from './session-context.ts';
 import { withoutDevice } from './wire/jids.ts';

@@ -4,12 +4,9 @@
  */
 import { isGroupJid, isUserJid } from '@posthorn/contract/jid.ts';
 import type { NetworkChange } from '@posthorn/core/network/driver.ts';
+import { isAdmin } from './group-admins.ts';
 import { idOf, keepWords, readAuthors } from './known-messages.ts';
 import { nameOf, namesFor, ownJid, type WhatsAppContext } from './session-context.ts';
-
-/** Minimum interval between queries for a group's admins, however many deletions arrive. */
-const ADMINS_FRESH_MS = 60_000;
-const GROUPS_MAX = 100;
 
 /**
  * True for the author of the message, and for a deletion by an admin of its group. A message that is not
@@ -59,30 +56,4 @@ async function authorUnderLid(session: WhatsAppContext, chat: string, id: string
   if (!isUserJid(chat)) return null;
   const [, lid] = await namesFor(session, chat, false);
   return lid ? authorOf(session, lid, id) : null;
-}
-
-async function isAdmin(session: WhatsAppContext, chat: string, person: string): Promise<boolean> {
-  const nowMs = session.deps.clock.now().getTime();
-  const known = session.admins.get(chat);
-  if (known && nowMs - known.atMs < ADMINS_FRESH_MS) return known.jids.has(person);
-  const jids = await readAdmins(session, chat);
-  session.admins.delete(chat);
-  session.admins.set(chat, { atMs: nowMs, jids });
-  if (session.admins.size > GROUPS_MAX) session.admins.delete(session.admins.keys().next().value!);
-  return jids.has(person);
-}
-
-/**
- * Empty if the network does not answer. Throws if the session is not connected: then the query is repeated.
- */
-async function readAdmins(session: WhatsAppContext, chat: string): Promise<Set<string>> {
-  if (session.phase !== 'live' || !session.connection) throw new Error('the session is not connected');
-  const group = await session.connection.socket.groupMetadata(chat).catch((err) => {
-    if (session.phase !== 'live') throw err;
-    return null;
-  });
-  const admins = (group?.participants ?? []).filter(
-    ({ admin }) => admin === 'admin' || admin === 'superadmin',
-  );
-  return new Set(await Promise.all(admins.map(({ id, phoneNumber }) => nameOf(session, id, phoneNumber))));
 }

@@ -113,8 +113,6 @@ export interface WhatsAppContext {
     asking: Promise<void> | null;
     timer: NodeJS.Timeout | undefined;
   };
-  /** Admins of groups, by group JID, and when they were read. */
-  admins: Map<string, { atMs: number; jids: ReadonlySet<string> }>;
   /** People whose phones did not upload media again when asked, and when they were asked. */
   silent: Map<string, number>;
   /** The network's name of each caller, by call id: a call is rejected under that name. */

@@ -155,7 +155,7 @@ async function createContext(
     lids: createLidQuestions(() => deps.clock.now().getTime()),
     groups: createGroupCache(() => deps.clock.now().getTime()),
     timeLock: { isActive: false, askedAtMs: Number.NEGATIVE_INFINITY, asking: null, timer: undefined },
-    ...{ admins: new Map(), silent: new Map(), callers: new Map() },
+    ...{ silent: new Map(), callers: new Map() },
     told: Promise.withResolvers(),
   };
   return session;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { systemClock } from '@posthorn/core/platform/process/clock.ts';
 import {
   connected,
   newKept,
@@ -9,7 +10,7 @@ import {
   type Recorded,
   sendText,
 } from '../support/whatsapp/driver-harness.ts';
-import { addMember } from '../support/whatsapp/groups.ts';
+import { addMember, setRole } from '../support/whatsapp/groups.ts';
 import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
 import { startNetworkAndDriver } from '../support/whatsapp/network-driver.ts';
 import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
@@ -21,8 +22,10 @@ describe('the member list of a group that is sent to', () => {
   let own: PhoneHandle;
   let friend: PhoneHandle;
   let recorded: Recorded;
+  let aheadMs = 0;
   before(async () => {
-    const started = await startNetworkAndDriver();
+    const clock = { ...systemClock, now: () => new Date(Date.now() + aheadMs) };
+    const started = await startNetworkAndDriver({ clock });
     network = started.network;
     own = network.phone(newNumber());
     friend = network.phone(newNumber());
@@ -112,6 +115,75 @@ describe('the member list of a group that is sent to', () => {
     await heardSoFar();
     const id = await sendText(recorded, group.jid, 'after');
     assert.equal((await newcomer.message(id, WAIT_MS)).wire.conversation, 'after');
+  });
+
+  it('is asked for once for texts and for what only admins may do', async () => {
+    const group = (await newGroup('Skaters')).jid;
+    const theirs = friend.text(group, 'theirs');
+    await heardSoFar();
+    const target = { id: theirs, from_me: false, sender: friend.jid };
+    const asked = await questionsOf(async () => {
+      await sendText(recorded, group, 'ours');
+      await recorded.session.act('pin', { chat: group, target, pin: true, duration_s: 0 });
+      await recorded.session.send(outbound(group, 'delete', {}, { target }));
+    });
+    assert.equal(asked, 1);
+  });
+
+  it('is asked for again when somebody has made the account an admin, or no admin', async () => {
+    const group = network.group(friend, 'Hikers', [own]);
+    const target = { id: friend.text(group.jid, 'theirs'), from_me: false, sender: friend.jid };
+    const remove = () => recorded.session.send(outbound(group.jid, 'delete', {}, { target }));
+    await heardSoFar();
+    await assert.rejects(remove(), { reason: 'not_allowed' });
+    setRole(group, friend.phone, own.phone, 'admin');
+    await heardSoFar();
+    await remove();
+    setRole(group, friend.phone, own.phone, 'member');
+    await heardSoFar();
+    await assert.rejects(remove(), { reason: 'not_allowed' });
+  });
+
+  it('is asked for again when the account itself has made somebody an admin, or no admin', async () => {
+    const member = network.phone(newNumber());
+    const group = network.group(own, 'Riders', [friend, member]).jid;
+    const [first, second] = [friend.text(group, 'first'), friend.text(group, 'second')];
+    const revoke = (id: string) => member.send(group, { protocolMessage: { type: 'REVOKE', key: { id } } });
+    const deleted = (id: string) =>
+      recorded.changes.filter(({ networkId, kind }) => networkId === id && kind === 'deleted').length;
+    const change = (action: 'promote' | 'demote') =>
+      recorded.session.act('group_participants', { group, action, participants: [member.jid] });
+    await heardSoFar();
+    revoke(first);
+    await heardSoFar();
+    assert.equal(deleted(first), 0);
+    await change('promote');
+    revoke(first);
+    await until(() => deleted(first) === 1, 'the deletion by an admin', WAIT_MS);
+    await change('demote');
+    revoke(second);
+    await heardSoFar();
+    assert.equal(deleted(second), 0);
+  });
+
+  it('is asked for once a minute by the deletions of others while the network does not tell it', async () => {
+    const member = network.phone(newNumber());
+    const group = network.group(own, 'Bikers', [friend, member]).jid;
+    const id = friend.text(group, 'theirs');
+    const revoke = () => member.send(group, { protocolMessage: { type: 'REVOKE', key: { id } } });
+    await heardSoFar();
+    network.faults.groupQuestions = 0;
+    revoke();
+    await heardSoFar();
+    const revokeTwice = async () => {
+      revoke();
+      revoke();
+      await heardSoFar();
+    };
+    assert.equal(await questionsOf(revokeTwice), 0);
+    aheadMs += 60_000;
+    assert.equal(await questionsOf(revokeTwice), 1);
+    network.faults.groupQuestions = null;
   });
 
   it('takes texts while the network refuses questions about groups, and one that is not known waits', async () => {

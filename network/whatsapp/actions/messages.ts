@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { isGroupJid, isUserJid } from '@posthorn/contract/jid.ts';
 import { SendRefused } from '@posthorn/core/network/driver.ts';
 import { readAudience } from '../audience.ts';
-import { isOwnAdmin } from '../own-rights.ts';
+import { isOwnAdmin } from '../group-admins.ts';
 import { ownJid, type WhatsAppContext } from '../session-context.ts';
 import { relay } from '../session-send.ts';
 import { secretOf, unwrap } from '../wire/content.ts';

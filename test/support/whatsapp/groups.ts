@@ -100,6 +100,12 @@ export function addMember(group: Group, by: Phone, phone: Phone): void {
   announceChange(group, by, node('add', {}, [memberNode(group, phone)]));
 }
 
+/** Somebody makes a member an admin, or an admin a member, by their phone. */
+export function setRole(group: Group, by: Phone, phone: Phone, role: 'admin' | 'member'): void {
+  group.members.set(phone.number, { phone, admin: role === 'admin' });
+  announceChange(group, by, node(role === 'admin' ? 'promote' : 'demote', {}, [memberNode(group, phone)]));
+}
+
 /** Somebody changes the number of seconds after which messages disappear. */
 export function setTimer(group: Group, by: Phone, seconds: number): void {
   group.timer = seconds;
