@@ -5,6 +5,7 @@ import { readPhones } from '@posthorn/core/lids/read-phones.ts';
 import type { NetworkFact } from '@posthorn/core/network/facts.ts';
 import { isUnavailable } from '@posthorn/core/platform/database/unavailable.ts';
 import { hashKey } from '@posthorn/core/platform/hashes.ts';
+import { withTimeout } from '@posthorn/core/platform/process/with-timeout.ts';
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
 import { split } from './lists.ts';
 import { sanitizeDate } from './sanitize.ts';
@@ -95,19 +96,15 @@ async function tellCalls(deps: CallDeps, scope: CallScope, told: readonly Told[]
 async function reject(deps: CallDeps, scope: CallScope, call: CallFact): Promise<boolean> {
   const session = scope.session();
   if (!session) return false;
-  const over = new AbortController();
-  const tooLate = delay(ANSWER_MS, undefined, { signal: over.signal }).then(() => {
-    throw new Error('the network did not answer');
-  });
   try {
-    await Promise.race([session.act('reject_call', { call_id: call.callId, from: call.from }), tooLate]);
+    const asked = session.act('reject_call', { call_id: call.callId, from: call.from });
+    await withTimeout(asked, ANSWER_MS, () => {
+      throw new Error('the network did not answer');
+    });
     return true;
   } catch (err) {
     deps.log.debug({ err, instance_id: scope.instanceId }, 'refusing a call failed');
     return false;
-  } finally {
-    tooLate.catch(() => undefined);
-    over.abort();
   }
 }
 

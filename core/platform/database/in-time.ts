@@ -1,4 +1,5 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
+import { withTimeout } from '../process/with-timeout.ts';
 import type { Db } from './db.ts';
 
 /** How long a request waits for a database that does not answer. */
@@ -15,16 +16,10 @@ export function noAnswerInTime() {
 }
 
 /** Gives what `work` gives, or throws {@link noAnswerInTime} at a monotonic time. The work itself goes on. */
-export async function inTime<T>(work: Promise<T>, untilMs: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(noAnswerInTime()), Math.max(0, untilMs - performance.now()));
+export function inTime<T>(work: Promise<T>, untilMs: number): Promise<T> {
+  return withTimeout(work, Math.max(0, untilMs - performance.now()), () => {
+    throw noAnswerInTime();
   });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /**

@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, type Metric, type MetricObject, Registry } from 'prom-client';
+import { withTimeout } from './with-timeout.ts';
 
 export type Labels = Readonly<Record<string, string | number>>;
 
@@ -126,9 +127,10 @@ function metricOf(name: string, { help, kind, sources }: Figure): Metric {
     const read = await Promise.all(
       sources.map(async (source) => {
         try {
-          return await inTime(source());
+          const values = source();
+          return values instanceof Promise ? await withTimeout(values, LOOK_UP_MS, () => []) : values;
         } catch {
-          // A database that is away must not take the other figures with it.
+          // A database that is away, or does not answer, must not take the other figures with it.
           return [];
         }
       }),
@@ -146,16 +148,6 @@ function metricOf(name: string, { help, kind, sources }: Figure): Metric {
 
 /** A scraper of /metrics gives up after ten seconds, and then has no figure at all. */
 const LOOK_UP_MS = 3_000;
-
-/** Nothing when it takes too long: a database that does not answer must not take the other figures with it either. */
-async function inTime(values: readonly Value[] | Promise<readonly Value[]>): Promise<readonly Value[]> {
-  if (!(values instanceof Promise)) return values;
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<readonly Value[]>((resolve) => {
-    timer = setTimeout(resolve, LOOK_UP_MS, []);
-  });
-  return Promise.race([values, late]).finally(() => clearTimeout(timer));
-}
 
 interface Series {
   /** Observations a bucket, not cumulated; one more for those above the last bound. */

@@ -1,3 +1,5 @@
+import { withTimeout } from './with-timeout.ts';
+
 /**
  * Looks at one thing that a role needs. Gives true when it is there, or a text when it is there and something about it
  * is worth knowing.
@@ -32,21 +34,22 @@ export async function checkReadiness(deps: {
   return { ready: !isDraining && entries.every(([, { ok }]) => ok), checks };
 }
 
+interface Outcome {
+  ok: boolean;
+  says: string;
+}
+
+function outcomeOf(check: Check): Promise<Outcome> {
+  return withTimeout(run(check), CHECK_TIMEOUT_MS, () => ({ ok: false, says: 'does not answer' }));
+}
+
 /** Never the text of an arbitrary error: /ready is public, and drivers name hosts and users in theirs. */
-async function outcomeOf(check: Check): Promise<{ ok: boolean; says: string }> {
-  let timer: NodeJS.Timeout | undefined;
-  const timedOut = Symbol('timed out');
-  const timeout = new Promise<typeof timedOut>((resolve) => {
-    timer = setTimeout(() => resolve(timedOut), CHECK_TIMEOUT_MS);
-  });
+async function run(check: Check): Promise<Outcome> {
   try {
-    const outcome = await Promise.race([(async () => check())(), timeout]);
-    if (outcome === timedOut) return { ok: false, says: 'does not answer' };
+    const outcome = await check();
     if (outcome === false) return { ok: false, says: 'down' };
     return { ok: true, says: typeof outcome === 'string' ? `ok, but ${outcome}` : 'ok' };
   } catch (err) {
     return { ok: false, says: err instanceof NotReady ? err.message : 'down' };
-  } finally {
-    clearTimeout(timer);
   }
 }

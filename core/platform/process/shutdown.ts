@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts';
 import type { Log } from './log.ts';
+import { withTimeout } from './with-timeout.ts';
 
 /** An orderly shutdown: announce it, stop taking work, finish what was taken, close what was opened. */
 export interface Shutdown {
@@ -85,12 +86,11 @@ export function createShutdown(options: ShutdownTimes & { log: Log }): Shutdown 
       options.log.info({ reason }, 'draining');
       if (how.delayed) await announce();
       controller.abort(new Error('the process is draining'));
-      let timer: NodeJS.Timeout | undefined;
-      const limit = new Promise<false>((resolve) => {
-        timer = setTimeout(() => resolve(false), options.graceMs);
-      });
-      const closed = await Promise.race([closeAll().then(() => true), limit]);
-      clearTimeout(timer);
+      const closed = await withTimeout(
+        closeAll().then(() => true),
+        options.graceMs,
+        () => false,
+      );
       if (closed) options.log.info('closed');
       else options.log.error('shutdown did not finish within the grace period');
       return closed;
