@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { Bus } from '../platform/broker/bus.ts';
+import { isUnavailable } from '../platform/database/database-errors.ts';
 import type { Db } from '../platform/database/db.ts';
-import { isUnavailable } from '../platform/database/unavailable.ts';
 import type { Cipher } from '../platform/encryption.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import { readCredentials } from './credentials.ts';

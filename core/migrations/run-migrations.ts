@@ -4,7 +4,7 @@ import { MikroORM } from '@mikro-orm/postgresql';
 import { ClusterClient } from '../platform/database/cluster-client.ts';
 import { hostsOf } from '../platform/database/cluster-url.ts';
 import { connectionWith } from '../platform/database/connection-limits.ts';
-import { isDeadlock } from '../platform/database/unavailable.ts';
+import { isDeadlock } from '../platform/database/database-errors.ts';
 import { billingMigrations } from './billing/index.ts';
 import { migrations } from './messaging/index.ts';
 import { MIGRATION_TABLES, type Service } from './require-schema.ts';

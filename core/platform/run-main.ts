@@ -1,5 +1,5 @@
 import { ConfigError } from './config.ts';
-import { isUnavailable } from './database/unavailable.ts';
+import { isUnavailable } from './database/database-errors.ts';
 
 /** A fault that ends a start with one line; any other error is a fault of ours and is printed with its stack. */
 export class StartError extends Error {

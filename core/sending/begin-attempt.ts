@@ -1,7 +1,7 @@
 import { type Lease, type LeaseLost, type Recorded, underLeases } from '../instances/lock-leases.ts';
 import { createCoalescer } from '../platform/database/coalesce.ts';
+import { isUnavailable } from '../platform/database/database-errors.ts';
 import type { Db, Sql } from '../platform/database/db.ts';
-import { isUnavailable } from '../platform/database/unavailable.ts';
 
 interface Attempt {
   taskId: string;

@@ -6,14 +6,13 @@ import { FREE_LIMITS } from '../access/free-limits.ts';
 import { requireInstance } from '../access/instance-scope.ts';
 import { lockPrincipal } from '../access/lock-principal.ts';
 import type { Principal } from '../access/principal.ts';
+import { isForeignKeyViolation } from '../platform/database/database-errors.ts';
 import type { Orm } from '../platform/database/orm.ts';
 import type { Cipher } from '../platform/encryption.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import { checkWebhookHeaders, checkWebhookUrl, type WebhookPolicy } from './check-webhook.ts';
 import { WebhookSchema } from './entities.ts';
 import { sealHeaders, webhookView } from './webhook-view.ts';
-
-const FOREIGN_KEY_VIOLATION = '23503';
 
 /**
  * Subscribes an endpoint to events. The secret is in this answer and never again. 400 WEBHOOK_URL_INVALID,
@@ -67,8 +66,7 @@ export async function checkOwnInstance(
 
 /** For a write that failed: 404 INSTANCE_NOT_FOUND when the instance was deleted after {@link checkOwnInstance} had found it. */
 export function refuseGoneInstance(err: unknown): never {
-  if ((err as { code?: string }).code === FOREIGN_KEY_VIOLATION)
-    throw apiError('INSTANCE_NOT_FOUND', { cause: err });
+  if (isForeignKeyViolation(err)) throw apiError('INSTANCE_NOT_FOUND', { cause: err });
   throw err;
 }
 

@@ -1,5 +1,5 @@
 import { ApiError, apiError } from '@posthorn/contract/api-error.ts';
-import { isUnavailable } from '@posthorn/core/platform/database/unavailable.ts';
+import { isUnavailable } from '@posthorn/core/platform/database/database-errors.ts';
 import { type AnswerDeps, JSON_TYPE, send } from './answer.ts';
 import type { Call } from './call.ts';
 

@@ -6,7 +6,7 @@ import { beginOAuthLogin, OAUTH_STATE_TTL_MINUTES } from '@posthorn/core/account
 import { completeOAuthSignup } from '@posthorn/core/accounts/oauth/complete-oauth-signup.ts';
 import { finishOAuthLogin } from '@posthorn/core/accounts/oauth/finish-oauth-login.ts';
 import { enabledProviders, type OAuthProviders } from '@posthorn/core/accounts/oauth/provider.ts';
-import { isUnavailable } from '@posthorn/core/platform/database/unavailable.ts';
+import { isUnavailable } from '@posthorn/core/platform/database/database-errors.ts';
 import { withoutTrailingSlashes } from '@posthorn/core/platform/http/base-url.ts';
 import { toApiError } from '../http/answer-error.ts';
 import { type CookieSettings, OAUTH_COOKIE, oauthCookie, sessionCookies } from '../http/cookies.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { defineEntity, p, UniqueConstraintViolationException } from '@mikro-orm/core';
+import { isUnavailable } from '@posthorn/core/platform/database/database-errors.ts';
 import { createDb, type Db } from '@posthorn/core/platform/database/db.ts';
 import { createOrm, type Orm } from '@posthorn/core/platform/database/orm.ts';
-import { isUnavailable } from '@posthorn/core/platform/database/unavailable.ts';
 import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { freePort } from '../support/process.ts';

@@ -1,7 +1,7 @@
 import { type Lease, LeaseLost, type Recorded } from '@posthorn/core/instances/lock-leases.ts';
 import type { EndedChange } from '@posthorn/core/messages/record-change-task.ts';
 import type { ProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
-import { isUnavailable } from '@posthorn/core/platform/database/unavailable.ts';
+import { isUnavailable } from '@posthorn/core/platform/database/database-errors.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { isChange } from './outbound.ts';

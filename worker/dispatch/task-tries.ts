@@ -1,7 +1,7 @@
 import { ApiError } from '@posthorn/contract/api-error.ts';
 import { LeaseLost } from '@posthorn/core/instances/lock-leases.ts';
 import { SendUnavailable } from '@posthorn/core/network/driver.ts';
-import { isUnavailable } from '@posthorn/core/platform/database/unavailable.ts';
+import { isUnavailable } from '@posthorn/core/platform/database/database-errors.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import { isStorageTrouble } from '@posthorn/core/platform/storage/storage.ts';
 import type { PendingTask } from '@posthorn/core/sending/load-pending.ts';

@@ -3,7 +3,7 @@ import { buildEvent } from '@posthorn/core/events/build-event.ts';
 import { recordUnderLease } from '@posthorn/core/instances/create-recorder.ts';
 import { readPhones } from '@posthorn/core/lids/read-phones.ts';
 import type { NetworkFact } from '@posthorn/core/network/facts.ts';
-import { isUnavailable } from '@posthorn/core/platform/database/unavailable.ts';
+import { isUnavailable } from '@posthorn/core/platform/database/database-errors.ts';
 import { hashKey } from '@posthorn/core/platform/hashes.ts';
 import { withTimeout } from '@posthorn/core/platform/process/with-timeout.ts';
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';

@@ -1,5 +1,5 @@
 import { LeaseLost } from '@posthorn/core/instances/lock-leases.ts';
-import { isUnavailable } from '@posthorn/core/platform/database/unavailable.ts';
+import { isUnavailable } from '@posthorn/core/platform/database/database-errors.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { afterRecordFailure } from '../dispatch/task-book.ts';

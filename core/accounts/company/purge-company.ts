@@ -1,11 +1,10 @@
 import { ACCOUNT_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
 import { lockAcceptOrder } from '../../guard/accept-order.ts';
+import { isDeadlock, isForeignKeyViolation } from '../../platform/database/database-errors.ts';
 import type { Db, Sql } from '../../platform/database/db.ts';
-import { isDeadlock } from '../../platform/database/unavailable.ts';
 import { DAY_MS } from '../../platform/durations.ts';
 
 const BATCH = 5_000;
-const FOREIGN_KEY_VIOLATION = '23503';
 const DEADLOCK_TRIES = 5;
 
 /** The companies whose 30 days are over (ACC-26), oldest first. */
@@ -55,7 +54,7 @@ async function deleteRounds(db: Db, tables: readonly { name: string }[], company
       try {
         deleted += await deleteBatches(db, name, '$2::int IS NULL', companyId, null);
       } catch (err) {
-        if ((err as { code?: string }).code !== FOREIGN_KEY_VIOLATION) throw err;
+        if (!isForeignKeyViolation(err)) throw err;
         blocked.push(name);
       }
     }

@@ -1,8 +1,8 @@
 import { ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
+import { isUnavailable } from '../../platform/database/database-errors.ts';
 import type { Sql } from '../../platform/database/db.ts';
 import { oneRow } from '../../platform/database/one-row.ts';
-import { isUnavailable } from '../../platform/database/unavailable.ts';
 import type { AccountUser } from '../account-user.ts';
 import type { AccountDeps } from '../deps.ts';
 import { uniqueError } from '../unique-error.ts';

@@ -1,5 +1,5 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { isUnavailable } from '../../platform/database/unavailable.ts';
+import { isUnavailable } from '../../platform/database/database-errors.ts';
 import type { BillingDeps } from '../deps.ts';
 import { lockCompany } from '../lock-company.ts';
 

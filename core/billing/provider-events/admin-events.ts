@@ -1,8 +1,8 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { BillingMetrics, ProviderEventRow } from '@posthorn/contract/billing/admin.ts';
+import { isUnavailable } from '../../platform/database/database-errors.ts';
 import { oneRow } from '../../platform/database/one-row.ts';
 import { cutPage } from '../../platform/database/paging.ts';
-import { isUnavailable } from '../../platform/database/unavailable.ts';
 import type { BillingDeps } from '../deps.ts';
 
 interface Row

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { ProviderEventBody } from '@posthorn/contract/billing/provider-webhook.ts';
-import { isUnavailable } from '../../platform/database/unavailable.ts';
+import { isUnavailable } from '../../platform/database/database-errors.ts';
 import { parseProviderTime } from '../dates.ts';
 import type { BillingDeps } from '../deps.ts';
 import { withoutCard } from './provider-event.ts';

@@ -1,6 +1,6 @@
+import { isDeadlock, isUnavailable } from './database-errors.ts';
 import { noAnswerInTime } from './in-time.ts';
 import { createLanes } from './lanes.ts';
-import { isDeadlock, isUnavailable } from './unavailable.ts';
 
 /**
  * Group commit in the process: while one batch is being written, arriving inputs gather and go in the

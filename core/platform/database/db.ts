@@ -9,8 +9,8 @@ import {
   limitSettings,
   QUICK_LIMITS,
 } from './connection-limits.ts';
+import { isStalePlan } from './database-errors.ts';
 import { type BatchedStatement, StatementBatch } from './statement-batch.ts';
-import { isStalePlan } from './unavailable.ts';
 import { watchPool } from './watch-pool.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../process/log.ts';
+import { isUnavailable } from './database-errors.ts';
 import { createDb, type Db, type DbOptions, type Sql } from './db.ts';
 import { oneRow } from './one-row.ts';
-import { isUnavailable } from './unavailable.ts';
 
 /** A report waits this long for a standby that is behind; a standby in the same place is behind by milliseconds. */
 const CATCH_UP_MS = 1_000;

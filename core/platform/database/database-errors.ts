@@ -11,6 +11,11 @@ export function isDeadlock(err: unknown): boolean {
   return err instanceof Error && (err as { code?: unknown }).code === '40P01';
 }
 
+/** A row names another that is not there, or is named by another and cannot go. */
+export function isForeignKeyViolation(err: unknown): boolean {
+  return err instanceof Error && (err as { code?: unknown }).code === '23503';
+}
+
 /**
  * PostgreSQL could not be reached, went away, takes no writes, or ended the transaction for another: the request may be tried
  * again (503), nothing is known to be wrong with it.
