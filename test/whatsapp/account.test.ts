@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type NetworkDriver, SendRefused } from '@posthorn/core/network/driver.ts';
-import {
-  connected,
-  newKept,
-  newNumber,
-  openRecorded,
-  outbound,
-  type Recorded,
-} from '../support/whatsapp/driver-harness.ts';
+import { newNumber, openPaired, outbound, type Recorded } from '../support/whatsapp/driver-harness.ts';
 import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
 import { startNetworkAndDriver } from '../support/whatsapp/network-driver.ts';
 import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
@@ -29,10 +22,8 @@ describe('an account of WhatsApp', () => {
   });
 
   async function pair(own: PhoneHandle): Promise<Recorded> {
-    const recorded = await openRecorded(driver, newKept());
+    const recorded = await openPaired(driver, own);
     opened.push(recorded);
-    own.scan(await until(() => recorded.qrs.at(-1), 'a QR code', WAIT_MS));
-    await connected(recorded);
     return recorded;
   }
 

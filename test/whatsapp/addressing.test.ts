@@ -6,6 +6,7 @@ import {
   type Kept,
   newKept,
   newNumber,
+  openPaired,
   openRecorded,
   outbound,
   type Recorded,
@@ -37,9 +38,7 @@ describe('an account whose messages the network takes', () => {
     own = network.phone(newNumber());
     friend = network.phone(newNumber());
     kept = newKept();
-    recorded = await openRecorded(driver, kept);
-    own.scan(await until(() => recorded.qrs.at(-1), 'a QR code', WAIT_MS));
-    await connected(recorded);
+    recorded = await openPaired(driver, own, kept);
     asked = [];
   });
   after(async () => {

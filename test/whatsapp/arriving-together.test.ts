@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { InboundMessage, NetworkReceipt, SessionKey } from '@posthorn/core/network/driver.ts';
+import type {
+  InboundMessage,
+  NetworkReceipt,
+  SessionKey,
+  SessionSink,
+} from '@posthorn/core/network/driver.ts';
 import {
   connected,
   type Kept,
   MemoryKeys,
   newKept,
+  openPaired,
   openRecorded,
   type Recorded,
   sendText,
@@ -58,9 +64,7 @@ describe('a group of messages that arrives together', () => {
     friend = network.phone('999700000002');
     keys = new SlowKeys();
     kept = { ...newKept(), keys };
-    session = await open();
-    me.scan(await until(() => session.qrs.at(-1), 'a QR code'));
-    await connected(session);
+    session = await openPaired(driver, me, kept, { sink });
     await sendText(session, friend.jid, 'Hello');
     await arrived([friend.text(me, 'Hello')]);
     await isQuiet();
@@ -71,20 +75,17 @@ describe('a group of messages that arrives together', () => {
     assert.deepEqual(network.problems, []);
   });
 
-  function open(): Promise<Recorded> {
-    return openRecorded(driver, kept, {
-      sink: {
-        async inbound(inbound) {
-          calls.push({ inbound, receipts: [] });
-          await delay(COMMIT_MS);
-        },
-        async receipts(receipts) {
-          calls.push({ inbound: [], receipts });
-          await delay(COMMIT_MS);
-        },
-      },
-    });
-  }
+  const sink: Partial<SessionSink> = {
+    async inbound(inbound) {
+      calls.push({ inbound, receipts: [] });
+      await delay(COMMIT_MS);
+    },
+    async receipts(receipts) {
+      calls.push({ inbound: [], receipts });
+      await delay(COMMIT_MS);
+    },
+  };
+  const open = () => openRecorded(driver, kept, { sink });
 
   const recorded = () => calls.flatMap(({ inbound }) => inbound.map(({ networkId }) => networkId));
   const arrived = (ids: readonly string[]) =>

@@ -5,12 +5,10 @@ import { after, before, describe, it } from 'node:test';
 import type { NetworkDriver } from '@posthorn/core/network/driver.ts';
 import { type ClientVersion, createClientVersions } from '@posthorn/network/whatsapp/client-version.ts';
 import { loadLibrary } from '@posthorn/network/whatsapp/library.ts';
-import { connected, endOf, newKept, newNumber, openRecorded } from '../support/whatsapp/driver-harness.ts';
+import { endOf, newKept, newNumber, openPaired, openRecorded } from '../support/whatsapp/driver-harness.ts';
 import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
 import { newDriver, startNetworkAndDriver } from '../support/whatsapp/network-driver.ts';
-import { until } from '../support/whatsapp/phone-handle.ts';
 
-const WAIT_MS = 30_000;
 const MINUTE_MS = 60_000;
 const page = (revision: number | string) =>
   `self.x=1;JSON.parse('{\\"client_revision\\": ${revision},"y":2}')`;
@@ -42,9 +40,7 @@ describe('a network that wants a newer version than the library has', () => {
     const restarted = newDriver(network);
     const third = await openRecorded(restarted, kept);
     assert.equal(await endOf(third), 'connection_lost');
-    const fourth = await openRecorded(restarted, kept);
-    network.phone(newNumber()).scan(await until(() => fourth.qrs.at(-1), 'a QR code', WAIT_MS));
-    await connected(fourth);
+    const fourth = await openPaired(restarted, network.phone(newNumber()), kept);
     await fourth.session.close();
   });
 });

@@ -8,6 +8,7 @@ import {
   MemoryKeys,
   newKept,
   newNumber,
+  openPaired,
   openRecorded,
   type Recorded,
   sendText,
@@ -50,9 +51,7 @@ describe('messages that cross each other on the way', () => {
     own = network.phone(newNumber());
     friend = network.phone(newNumber());
     kept = { ...newKept(), keys: new SlowKeys() };
-    recorded = await openRecorded(driver, kept);
-    own.scan(await until(() => recorded.qrs.at(-1), 'a QR code', WAIT_MS));
-    await connected(recorded);
+    recorded = await openPaired(driver, own, kept);
     await until(() => recorded.history.length > 0, 'the history', WAIT_MS);
   });
   after(async () => {
@@ -124,9 +123,7 @@ describe('messages that cross each other on the way', () => {
     const others = await Promise.all(
       Array.from({ length: OTHERS }, async () => {
         const phone = network.phone(newNumber());
-        const other = await openRecorded(driver, { ...newKept(), keys: new SlowKeys() });
-        phone.scan(await until(() => other.qrs.at(-1), 'a QR code', WAIT_MS));
-        await connected(other);
+        const other = await openPaired(driver, phone, { ...newKept(), keys: new SlowKeys() });
         await until(() => other.history.length > 0, 'the history', WAIT_MS);
         return { phone, other };
       }),

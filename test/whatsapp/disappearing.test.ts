@@ -9,6 +9,7 @@ import {
   type Kept,
   newKept,
   newNumber,
+  openPaired,
   openRecorded,
   outbound,
   type Recorded,
@@ -39,9 +40,7 @@ describe('in a chat whose messages disappear', () => {
     ({ network, driver } = await startNetworkAndDriver());
     own = network.phone(newNumber());
     kept = newKept();
-    recorded = await openRecorded(driver, kept);
-    own.scan(await until(() => recorded.qrs.at(-1), 'a QR code', WAIT_MS));
-    await connected(recorded);
+    recorded = await openPaired(driver, own, kept);
   });
   beforeEach(() => {
     friend = network.phone(newNumber());

@@ -2,10 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { systemClock } from '@posthorn/core/platform/process/clock.ts';
 import {
-  connected,
-  newKept,
   newNumber,
-  openRecorded,
+  openPaired,
   outbound,
   type Recorded,
   sendText,
@@ -29,9 +27,7 @@ describe('the member list of a group that is sent to', () => {
     network = started.network;
     own = network.phone(newNumber());
     friend = network.phone(newNumber());
-    recorded = await openRecorded(started.driver, newKept());
-    own.scan(await until(() => recorded.qrs.at(-1), 'a QR code', WAIT_MS));
-    await connected(recorded);
+    recorded = await openPaired(started.driver, own);
   });
   after(async () => {
     await recorded?.session.close();

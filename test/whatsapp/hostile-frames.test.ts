@@ -5,11 +5,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { NetworkDriver } from '@posthorn/core/network/driver.ts';
 import { tellFigure } from '../support/figures.ts';
 import {
-  connected,
   type Kept,
   newKept,
   newNumber,
   openRecorded,
+  pair,
   type Recorded,
   sendText,
 } from '../support/whatsapp/driver-harness.ts';
@@ -44,8 +44,8 @@ describe('hostile frames hurt only the session that gets them:', () => {
   let other: Account;
   before(async () => {
     ({ network, driver } = await startNetworkAndDriver());
-    besieged = await pair();
-    other = await pair();
+    besieged = await newAccount();
+    other = await newAccount();
   });
   after(async () => {
     await besieged?.recorded.session.close();
@@ -53,11 +53,10 @@ describe('hostile frames hurt only the session that gets them:', () => {
     await network?.close();
   });
 
-  async function pair(): Promise<Account> {
+  async function newAccount(): Promise<Account> {
     const account: Account = { phone: network.phone(newNumber()), kept: newKept(), errors: [] } as never;
     await open(account);
-    account.phone.scan(await until(() => account.recorded.qrs.at(-1), 'a QR code'));
-    await connected(account.recorded);
+    await pair(account.recorded, account.phone);
     return account;
   }
 

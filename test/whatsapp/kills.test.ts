@@ -14,6 +14,7 @@ import {
   type Kept,
   type MemoryKeys,
   newKept,
+  openPaired,
   openRecorded,
   outbound,
   type Recorded,
@@ -110,9 +111,7 @@ describe(`a session that is killed ${KILLS} times at random updates of its keys`
     other = network.phone('999900000003');
     group = network.group(me, 'Rowers', [friend, other]).jid;
     kept = newKept();
-    const first = await openRecorded(driver, kept);
-    me.scan(await until(() => first.qrs.at(-1), 'a QR code'));
-    await connected(first);
+    const first = await openPaired(driver, me, kept);
     await until(() => me.device.fetches > 0, 'the first fetch of the account');
     const contactAction = { fullName: 'Friend', saveOnPrimaryAddressbook: true };
     me.publish('critical_unblock_low', ['contact', friend.jid], { contactAction });

@@ -7,6 +7,7 @@ import {
   type Kept,
   newKept,
   newNumber,
+  openPaired,
   openRecorded,
   outbound,
   type Recorded,
@@ -34,9 +35,7 @@ describe('a number whose account has another one', () => {
     own = network.phone(newNumber());
     friend = network.phone(ACCOUNT);
     kept = newKept();
-    recorded = await openRecorded(driver, kept);
-    own.scan(await until(() => recorded.qrs.at(-1), 'a QR code', WAIT_MS));
-    await connected(recorded);
+    recorded = await openPaired(driver, own, kept);
     first = await sendText(recorded, WRITTEN, 'hello');
   });
   after(async () => {

@@ -6,6 +6,7 @@ import {
   type Kept,
   newKept,
   newNumber,
+  openPaired,
   openRecorded,
   outbound,
   type Recorded,
@@ -30,9 +31,7 @@ describe('a phone that cannot decrypt a message asks for it again and reads it:'
     own = network.phone(newNumber());
     friend = network.phone(newNumber());
     kept = newKept();
-    recorded = await openRecorded(driver, kept);
-    own.scan(await until(() => recorded.qrs.at(-1), 'a QR code', WAIT_MS));
-    await connected(recorded);
+    recorded = await openPaired(driver, own, kept);
     const first = await sendText(recorded, friend.jid, 'First');
     await friend.message(first, WAIT_MS);
     const answer = friend.text(own, 'Answer');

@@ -20,6 +20,7 @@ import {
   type Kept,
   newKept,
   newNumber,
+  openPaired,
   openRecorded,
   outbound,
   type Recorded,
@@ -48,9 +49,7 @@ describe('a message that got no answer', () => {
     own = network.phone(newNumber());
     friend = network.phone(newNumber());
     kept = newKept();
-    session = await openRecorded(driver, kept);
-    own.scan(await until(() => session.qrs.at(-1), 'a QR code'));
-    await connected(session);
+    session = await openPaired(driver, own, kept);
     await until(() => own.device.fetches > 0, 'the first fetch of the account');
     const contactAction = { fullName: 'Friend', saveOnPrimaryAddressbook: true };
     own.publish('critical_unblock_low', ['contact', friend.jid], { contactAction });

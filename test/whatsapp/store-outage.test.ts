@@ -4,10 +4,10 @@ import type { NetworkDriver } from '@posthorn/core/network/driver.ts';
 import { createWhatsAppDriver } from '@posthorn/network/whatsapp/driver.ts';
 import { loadLibrary, trustRoot } from '@posthorn/network/whatsapp/library.ts';
 import {
-  connected,
   type Kept,
   MemoryKeys,
   newKept,
+  openPaired,
   openRecorded,
 } from '../support/whatsapp/driver-harness.ts';
 import { startWhatsAppNetwork, type WhatsAppNetwork } from '../support/whatsapp/network.ts';
@@ -56,9 +56,7 @@ describe('while the keys of a session', () => {
       const me = network.phone(`99980000000${numbers}`);
       const keys = new KeysThatGoAway();
       const kept: Kept = { ...newKept(), keys };
-      const first = await openRecorded(driver, kept);
-      me.scan(await until(() => first.qrs.at(-1), 'a QR code'));
-      await connected(first);
+      const first = await openPaired(driver, me, kept);
       const before = friend.text(me, 'Before');
       await until(() => first.inbound.some(({ networkId }) => networkId === before), 'the first text');
       await until(() => me.device.pending.length === 0, 'it is confirmed');

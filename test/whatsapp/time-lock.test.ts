@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Clock, systemClock } from '@posthorn/core/platform/process/clock.ts';
 import type { WhatsAppContext } from '@posthorn/network/whatsapp/session-context.ts';
 import { onTimeLock } from '@posthorn/network/whatsapp/time-lock.ts';
-import { connected, newKept, newNumber, openRecorded, outbound } from '../support/whatsapp/driver-harness.ts';
+import { newNumber, openPaired, outbound } from '../support/whatsapp/driver-harness.ts';
 import { startNetworkAndDriver } from '../support/whatsapp/network-driver.ts';
 import { until } from '../support/whatsapp/phone-handle.ts';
 
@@ -16,10 +16,8 @@ test('a refused message limits the account when the network says so, until it sa
   const { network, driver } = await startNetworkAndDriver({ clock });
   t.after(() => network.close());
   const [own, friend] = [network.phone(newNumber()), network.phone(newNumber())];
-  const recorded = await openRecorded(driver, newKept());
+  const recorded = await openPaired(driver, own);
   t.after(() => recorded.session.close());
-  own.scan(await until(() => recorded.qrs.at(-1), 'a QR code', WAIT_MS));
-  await connected(recorded);
 
   const refuse = async () => {
     network.faults.onMessage = () => ({ error: 463 });

@@ -5,13 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { type OutboundMessage, SendRefused } from '@posthorn/core/network/driver.ts';
 import { createWhatsAppDriver } from '@posthorn/network/whatsapp/driver.ts';
 import { loadLibrary, trustRoot } from '@posthorn/network/whatsapp/library.ts';
-import {
-  connected,
-  newKept,
-  openRecorded,
-  outbound,
-  type Recorded,
-} from '../support/whatsapp/driver-harness.ts';
+import { openPaired, outbound, type Recorded } from '../support/whatsapp/driver-harness.ts';
 import { type MediaKind, openMedia } from '../support/whatsapp/media-server.ts';
 import { startWhatsAppNetwork, type WhatsAppNetwork } from '../support/whatsapp/network.ts';
 import { child, type WireMessage } from '../support/whatsapp/nodes.ts';
@@ -429,9 +423,7 @@ describe('on the wire to a phone,', () => {
     me = network.phone('999700000001');
     friend = network.phone('999700000002');
     const driver = createWhatsAppDriver({ url: network.url, ca: network.ca, log: silentLog });
-    instance = await openRecorded(driver, newKept());
-    me.scan(await until(() => instance.qrs.at(-1), 'a QR code'));
-    await connected(instance);
+    instance = await openPaired(driver, me);
   });
   after(async () => {
     await instance?.session.close();

@@ -15,7 +15,7 @@ import type {
 } from '@posthorn/core/network/driver.ts';
 import { networkIdOf, newId } from '@posthorn/core/platform/ids.ts';
 import { type Heard, hearing, nothingHeard } from '../../network/heard.ts';
-import { until } from './phone-handle.ts';
+import { type PhoneHandle, until } from './phone-handle.ts';
 
 /** A session of any driver, with a sink that records everything, for tests of the port. */
 export interface Recorded extends Heard {
@@ -114,6 +114,29 @@ export async function openRecorded(
   const request: OpenRequest = { instanceId, epoch, credentials, keys, proxy, ...(inbox ? { inbox } : {}) };
   recorded.session = await driver.open(request, sink);
   return recorded;
+}
+
+/** Opens a session for which the phone scans the QR code, and waits until it is connected. */
+export async function openPaired(
+  driver: NetworkDriver,
+  phone: PhoneHandle,
+  kept: Kept = newKept(),
+  options: OpenOptions = {},
+): Promise<Recorded> {
+  const recorded = await openRecorded(driver, kept, options);
+  try {
+    await pair(recorded, phone);
+  } catch (err) {
+    await recorded.session.close();
+    throw err;
+  }
+  return recorded;
+}
+
+/** The phone scans the QR code of a session, which connects. */
+export async function pair(recorded: Recorded, phone: PhoneHandle): Promise<void> {
+  phone.scan(await until(() => recorded.qrs.at(-1), 'a QR code'));
+  await connected(recorded);
 }
 
 /** Sends a text and returns its id. */

@@ -7,6 +7,7 @@ import {
   MemoryKeys,
   newKept,
   newNumber,
+  openPaired,
   openRecorded,
   type Recorded,
 } from './driver-harness.ts';
@@ -57,9 +58,7 @@ export async function startBesieged(): Promise<BesiegedAccount> {
   const newPhone = () => network.phone(newNumber());
   const own = newPhone();
   const kept = { ...newKept(), keys: new StrictKeys() };
-  const recorded = await openRecorded(driver, kept);
-  own.scan(await until(() => recorded.qrs.at(-1), 'a QR code'));
-  await connected(recorded);
+  const recorded = await openPaired(driver, own, kept);
   await until(() => recorded.history.length > 0, 'the history');
   const account: BesiegedAccount = {
     ...{ network, driver, own, kept, recorded, newPhone },
