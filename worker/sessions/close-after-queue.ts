@@ -19,10 +19,10 @@ const LOST_GRACE_MS = 500;
 export async function closeAfterQueue(
   session: NetworkSession | null,
   ended: Promise<void>,
-  isLost: boolean,
+  how: 'released' | 'lost',
 ): Promise<void> {
   const timer = new AbortController();
-  const graceMs = isLost ? LOST_GRACE_MS : RELEASED_GRACE_MS;
+  const graceMs = how === 'lost' ? LOST_GRACE_MS : RELEASED_GRACE_MS;
   const grace = delay(graceMs, undefined, { signal: timer.signal }).catch(() => undefined);
   await Promise.race([ended, grace]).finally(() => timer.abort());
   await session?.close();

@@ -56,12 +56,12 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
         await settle(held);
       }),
     differsFrom: (other) => asksForMore(held.row, other),
-    async stop({ isLost } = { isLost: false }) {
+    async stop(how = 'released') {
       held.stopping.abort();
       stopRetrying(held);
       const closing = takeSession(held) ?? held.closing;
       held.closing = closing;
-      await closeAfterQueue(closing, queue.stop(), isLost);
+      await closeAfterQueue(closing, queue.stop(), how);
       await Promise.all([steps.settled(), held.asides.settled()]);
     },
   };

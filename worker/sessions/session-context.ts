@@ -57,10 +57,10 @@ export interface InstanceSession {
   /** Whether the row has a request that this session has not seen. */
   differsFrom(row: SessionRow): boolean;
   /**
-   * Closes the session without touching the row: the next owner finds the instance as it is. Again, when the shard was lost
-   * meanwhile.
+   * Closes the session without touching the row: the next owner finds the instance as it is. Called again if the shard is
+   * lost meanwhile.
    */
-  stop(how?: { isLost: boolean }): Promise<void>;
+  stop(how?: 'released' | 'lost'): Promise<void>;
 }
 
 /**

@@ -135,9 +135,9 @@ async function release(held: HeldShards, shard: number, how: 'released' | 'lost'
   const isLost = how === 'lost';
   const stopSessions = () =>
     Promise.all([
-      ...[...owned.sessions.values()].map(({ session }) => session.stop({ isLost })),
+      ...[...owned.sessions.values()].map(({ session }) => session.stop(how)),
       ...[...owned.leaving.values()].map(async ({ session, left }) => {
-        if (isLost) await session?.stop({ isLost });
+        if (isLost) await session?.stop(how);
         await left;
       }),
     ]);
