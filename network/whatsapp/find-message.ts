@@ -13,7 +13,7 @@ export async function findMessages(
   const known = await readMessages(stored, chat, ids);
   const others = ids.filter((id) => !known.has(id));
   if (others.length === 0 || !isUserJid(chat)) return known;
-  const [, lid] = await namesFor(session, chat, false);
+  const [, lid] = await namesFor(session, chat);
   return lid ? new Map([...known, ...(await readMessages(stored, lid, others))]) : known;
 }
 

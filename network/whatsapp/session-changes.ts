@@ -31,7 +31,7 @@ export async function keepWordsOf(
 ): Promise<void> {
   const stored = { library: session.library, keys: session.request.keys };
   // As in `authorUnderLid`.
-  const names = isUserJid(chat) ? await namesFor(session, chat, false) : [chat];
+  const names = isUserJid(chat) ? await namesFor(session, chat) : [chat];
   for (const name of names) await keepWords(stored, name, id, words);
 }
 
@@ -54,6 +54,6 @@ async function authorOf(session: WhatsAppContext, chat: string, id: string): Pro
 /** When the message arrived, the chat may have been known only by its anonymous id. */
 async function authorUnderLid(session: WhatsAppContext, chat: string, id: string): Promise<string | null> {
   if (!isUserJid(chat)) return null;
-  const [, lid] = await namesFor(session, chat, false);
+  const [, lid] = await namesFor(session, chat);
   return lid ? authorOf(session, lid, id) : null;
 }

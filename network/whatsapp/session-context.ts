@@ -55,7 +55,7 @@ export interface Connection {
   gate: FrameGate;
   keys: ConnectionKeys;
   inbox: Inbox;
-  mediaServers: FindMediaServers;
+  findMediaServers: FindMediaServers;
   /** The way to the network; undefined: directly. */
   agent: Agent | undefined;
   /** The client version that the connection states. */
@@ -155,9 +155,17 @@ export async function nameOf(session: WhatsAppContext, jid: string, other?: stri
   return named === ownJid(session) ? found : named;
 }
 
-/** Both names of a person or chat, if known. */
-export async function namesFor(session: WhatsAppContext, jid: string, isMe: boolean): Promise<string[]> {
-  if (isMe) return [ownJid(session), ownLid(session)].filter((name) => name !== '');
+/** Both names of the author of a message, if known. */
+export async function namesOfAuthor(
+  session: WhatsAppContext,
+  { from, fromMe }: { from: string; fromMe: boolean },
+): Promise<string[]> {
+  if (fromMe) return [ownJid(session), ownLid(session)].filter((name) => name !== '');
+  return namesFor(session, from);
+}
+
+/** Both names of another person or of a chat, if known. */
+export async function namesFor(session: WhatsAppContext, jid: string): Promise<string[]> {
   const lid = await session.connection?.socket.signalRepository.lidMapping.getLIDForPN(jid).catch(() => null);
   return [jid, ...(lid ? [withoutDevice(lid)] : [])];
 }
@@ -172,5 +180,5 @@ export function nextRevision(session: WhatsAppContext): number {
 }
 
 export function transferOf(session: WhatsAppContext): TransferDeps {
-  return { agent: session.agent, connect: requireLive(session).mediaServers, timeoutMs: 60_000 };
+  return { agent: session.agent, findServers: requireLive(session).findMediaServers, timeoutMs: 60_000 };
 }

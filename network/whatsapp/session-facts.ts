@@ -51,10 +51,10 @@ export function listenToFacts(session: WhatsAppContext, ev: LibrarySocket['ev'])
   });
   ev.on('contacts.upsert', (contacts) => onContacts(session, contacts));
   ev.on('blocklist.update', ({ blocklist, type }) =>
-    tell(session, () => each(blocklist, (_, jid) => blockFact(session, jid, type === 'add'))),
+    tell(session, () => each(blocklist, (_, jid) => blockFact(session, jid, type))),
   );
   ev.on('blocklist.set', ({ blocklist }) =>
-    tell(session, () => each(blocklist, (_, jid) => blockFact(session, jid, true))),
+    tell(session, () => each(blocklist, (_, jid) => blockFact(session, jid, 'add'))),
   );
   ev.on('lid-mapping.update', ({ lid, pn }) =>
     tell(session, async () => lidFact(session, withoutDevice(lid), withoutDevice(pn))),
@@ -159,14 +159,14 @@ function onContacts(session: WhatsAppContext, contacts: readonly LibraryContact[
 async function blockFact(
   session: WhatsAppContext,
   blocked: string,
-  isBlocked: boolean,
+  change: 'add' | 'remove',
 ): Promise<NetworkFact> {
   const jid = await nameOf(session, blocked);
   return {
     kind: 'blocked',
     revision: nextRevision(session),
     jid,
-    blocked: isBlocked,
+    blocked: change === 'add',
     at: session.deps.clock.now(),
   };
 }

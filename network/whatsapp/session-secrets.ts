@@ -1,6 +1,6 @@
 /** Opens what others have sealed with the secret of a message that is stored here: votes, new words, and reactions. */
 import { findMessage } from './find-message.ts';
-import { namesFor, type WhatsAppContext } from './session-context.ts';
+import { namesOfAuthor, type WhatsAppContext } from './session-context.ts';
 import { secretOf, unwrap } from './wire/content.ts';
 import { type Arrived, bodyOf, envelopeOf, type Read, readArrived } from './wire/inbound.ts';
 import type { KnownMessage } from './wire/outbound.ts';
@@ -24,8 +24,8 @@ export async function openSealed(
   const secret = about && secretOf(about.message);
   if (!about || !secret) return NONE;
   // When it was sealed, either side may have been named by phone or by anonymous id.
-  for (const author of await namesFor(session, about.from, about.fromMe)) {
-    for (const sender of await namesFor(session, arrived.from, arrived.fromMe)) {
+  for (const author of await namesOfAuthor(session, about)) {
+    for (const sender of await namesOfAuthor(session, arrived)) {
       const opened = openWith({ use, id: target.id, author, sender, secret }, sealed);
       if (opened) return read(session, { arrived, about, target, opened }, use);
     }
@@ -55,7 +55,7 @@ function read(session: WhatsAppContext, opened: Opened, use: SealedUse): Read {
 /** They throw for bytes that are not what they are sealed as. */
 const READERS: Record<SealedUse, (session: WhatsAppContext, opened: Opened) => Read> = {
   'Poll Vote': ({ library }, { arrived, about, target, opened }) => {
-    const { options } = bodyOf(unwrap(about.message).message, false).content;
+    const { options } = bodyOf(unwrap(about.message)).content;
     // Other messages have a secret, too.
     if (!Array.isArray(options) || options.length > OPTIONS_MAX) return NONE;
     const vote = library.proto.Message.PollVoteMessage.decode(opened);

@@ -211,8 +211,8 @@ function connect(session: WhatsAppContext): void {
   forgetSent(socket);
   handleOneByOne(socket.ws, session.intake);
   if (socket.ws.socket) gate.guard(socket.ws.socket);
-  const mediaServers = createMediaServers(socket, nowMs);
-  const connection: Connection = { socket, gate, inbox, keys: store, mediaServers, agent, version };
+  const findMediaServers = createMediaServers(socket, nowMs);
+  const connection: Connection = { socket, gate, inbox, keys: store, findMediaServers, agent, version };
   session.connection = connection;
   if (session.isPaired) handOverLeftOver(session, connection);
   listen(session, connection);

@@ -38,8 +38,7 @@ export const messageActions: Pick<Actions, 'pin' | 'poll_vote' | 'star' | 'statu
 
   async poll_vote(session, { chat, target, options }) {
     const poll = await findNamed(session, chat, target.id);
-    const wire = poll && unwrap(poll.message).message;
-    const { type, content } = wire ? bodyOf(wire, false) : { type: 'none', content: {} };
+    const { type, content } = poll ? bodyOf(unwrap(poll.message)) : { type: 'none', content: {} };
     if (!poll || type !== 'poll') throw new SendRefused('message_not_found');
     const secret = secretOf(poll.message);
     if (!secret) throw new SendRefused('poll_secret_missing');

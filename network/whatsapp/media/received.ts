@@ -54,6 +54,6 @@ async function askAgain(session: WhatsAppContext, { of }: MediaRef): Promise<Med
     if (silent.size > SILENT_MAX) silent.delete(silent.keys().next().value!);
     return null;
   }
-  const found = updated?.message && bodyOf(unwrap(updated.message).message, false).media;
+  const found = updated?.message && bodyOf(unwrap(updated.message)).media;
   return (found?.ref as MediaRef | undefined) ?? null;
 }

@@ -7,8 +7,11 @@ export interface MediaServers {
   auth: string;
 }
 
-/** Returns the servers; `fresh` forces a new query. Throws SendUnavailable if the network does not answer. */
-export type FindMediaServers = (fresh: boolean) => Promise<MediaServers>;
+/**
+ * Returns the servers: those of the last answer while it is valid, or of a new query. Throws SendUnavailable if the network does
+ * not answer.
+ */
+export type FindMediaServers = (source: 'known' | 'new query') => Promise<MediaServers>;
 
 const QUESTION: WireNode = {
   tag: 'iq',
@@ -38,8 +41,8 @@ export function createMediaServers(
     return servers;
   }
 
-  return async (fresh) => {
-    if (known && !fresh && nowMs() < known.untilMs) return known.servers;
+  return async (source) => {
+    if (known && source === 'known' && nowMs() < known.untilMs) return known.servers;
     asked ??= ask().finally(() => {
       asked = null;
     });

@@ -19,7 +19,7 @@ import type { FindMediaServers } from './servers.ts';
 export interface TransferDeps {
   agent: Agent | undefined;
   /** The media servers and the authorization for them. */
-  connect: FindMediaServers;
+  findServers: FindMediaServers;
   timeoutMs: number;
 }
 
@@ -51,8 +51,8 @@ export async function uploadMedia(
   const hashes = encryptor.hashes();
   const path = `/mms/${use}/${encodeURIComponent(hashes.fileEncSha256.toString('base64url'))}`;
   const token = hashes.fileEncSha256.toString('base64url');
-  for (const fresh of [false, true]) {
-    const servers = await deps.connect(fresh).catch(() => null);
+  for (const source of ['known', 'new query'] as const) {
+    const servers = await deps.findServers(source).catch(() => null);
     if (!servers) continue;
     const { hosts, auth } = servers;
     for (const { hostname } of hosts) {
@@ -128,7 +128,7 @@ const LATER: ReadonlySet<number> = new Set([408, 425, 429]);
  * SendUnavailable. Altered data fails at the end of the stream.
  */
 export async function downloadMedia(deps: TransferDeps, ref: MediaRef): Promise<Readable> {
-  const { hosts } = await deps.connect(false);
+  const { hosts } = await deps.findServers('known');
   const response = await get(deps, `https://${hosts[0]!.hostname}${ref.directPath}`);
   const status = response.statusCode ?? 0;
   if (status !== 200) response.resume();

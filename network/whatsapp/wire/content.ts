@@ -26,8 +26,13 @@ const ASIDE: ReadonlySet<string> = new Set([
   'fastRatchetKeySenderKeyDistributionMessage',
 ]);
 
-/** The content without its wrappers, and whether it is view-once. */
-export function unwrap(message: WireMessage): { message: WireMessage; viewOnce: boolean } {
+/** A content without its wrappers, and whether it is view-once. */
+export interface Unwrapped {
+  message: WireMessage;
+  viewOnce: boolean;
+}
+
+export function unwrap(message: WireMessage): Unwrapped {
   let inner = message;
   let viewOnce = false;
   for (let depth = 0; depth < WRAPPERS_MAX; depth += 1) {

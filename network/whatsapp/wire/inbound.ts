@@ -2,7 +2,7 @@
 import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import type { InboundMessage, NetworkChange } from '@posthorn/core/network/driver.ts';
 import type { Names } from '../addressing.ts';
-import { kindOf, readContext, unwrap } from './content.ts';
+import { kindOf, readContext, type Unwrapped, unwrap } from './content.ts';
 import { given } from './given.ts';
 import { BUSINESS_READERS } from './inbound-business.ts';
 import { type Body, mediaRef } from './inbound-media.ts';
@@ -44,7 +44,8 @@ const NOT_TOLD: ReadonlySet<string> = new Set([
 ]);
 
 export function readArrived(arrived: Arrived): Read {
-  const { message, viewOnce } = unwrap(arrived.message);
+  const unwrapped = unwrap(arrived.message);
+  const { message, viewOnce } = unwrapped;
   const { protocolMessage, pollUpdateMessage, secretEncryptedMessage, encReactionMessage } = message;
   if (protocolMessage) return readChange(arrived, protocolMessage);
   if (pollUpdateMessage)
@@ -59,7 +60,7 @@ export function readArrived(arrived: Arrived): Read {
   // A message without content is none, but if it was kept from us.
   const kind = kindOf(message);
   if (kind === null ? !viewOnce : NOT_TOLD.has(kind)) return { kind: 'none' };
-  return { kind: 'message', message: { ...envelopeOf(arrived, message), ...bodyOf(message, viewOnce) } };
+  return { kind: 'message', message: { ...envelopeOf(arrived, message), ...bodyOf(unwrapped) } };
 }
 
 function sealedOf(
@@ -102,8 +103,7 @@ function readChange(arrived: Arrived, change: NonNullable<WireMessage['protocolM
   if (change.type === PROTOCOL.revoke || change.type === null || change.type === undefined)
     return { kind: 'change', change: { ...about, kind: 'deleted' } };
   if (change.type !== PROTOCOL.edit || !change.editedMessage) return { kind: 'none' };
-  const edited = unwrap(change.editedMessage).message;
-  const { type, content } = bodyOf(edited, false);
+  const { type, content } = bodyOf(unwrap(change.editedMessage));
   const words = type === 'text' ? { text: content.text } : { caption: content.caption ?? '' };
   return { kind: 'change', change: { ...about, kind: 'edited', content: words } };
 }
@@ -139,7 +139,7 @@ const READERS: { [Kind in keyof WireMessage]?: (message: WireMessage, viewOnce: 
 };
 
 /** The body of a message; an unknown kind is reported as `unknown` instead of being dropped. */
-export function bodyOf(message: WireMessage, viewOnce: boolean): Body {
+export function bodyOf({ message, viewOnce }: Unwrapped): Body {
   const kind = kindOf(message);
   const content = viewOnce ? { view_once: true } : {};
   return (kind && READERS[kind]?.(message, viewOnce)) ?? { type: 'unknown', content };
