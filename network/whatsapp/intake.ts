@@ -3,8 +3,8 @@
  * reading its connection: the network keeps the rest, and nothing that was not stored is acknowledged.
  */
 
-/** The connection of a session. */
-export interface Valve {
+/** The connection of a session, as far as reading it goes. */
+export interface PausableConnection {
   pause(): void;
   resume(): void;
   /** Whether a question to the network is open: what the session holds may wait for its answer. */
@@ -21,7 +21,7 @@ export interface SessionIntake {
 
 /** All sessions of a process. */
 export interface Intake {
-  open(valve: Valve): SessionIntake;
+  open(connection: PausableConnection): SessionIntake;
   /** Held by all sessions. */
   heldBytes(): number;
 }
@@ -33,8 +33,8 @@ export interface IntakeLimits {
   askingBytes: number;
   /** When all sessions together hold more, those stop reading that hold more than an even part of it. */
   processBytes: number;
-  /** A connection that is not read gets this often the chance to show that it lives. */
-  breathMs: number;
+  /** A paused connection is read once in this time, so that the library sees that it lives. */
+  signOfLifeMs: number;
 }
 
 /**
@@ -49,7 +49,7 @@ export const LIMITS: IntakeLimits = {
   askingBytes: 32 * 1024 * 1024,
   processBytes: 128 * 1024 * 1024,
   // The library ends a connection on which nothing arrived for 30 s.
-  breathMs: 10_000,
+  signOfLifeMs: 10_000,
 };
 
 /** How often a paused session looks whether it has asked something since, or others have made room. */
@@ -57,8 +57,8 @@ const LOOK_MS = 250;
 
 interface Held {
   bytes: number;
-  /** The clock of its pause; null while the connection is read. */
-  looking: NodeJS.Timeout | null;
+  /** Set while the connection is paused. */
+  pauseTimer: NodeJS.Timeout | null;
   isClosed: boolean;
 }
 
@@ -74,41 +74,41 @@ export function createIntake(limits: IntakeLimits = LIMITS): Intake {
     else holders.delete(held);
   }
 
-  function limitOf(valve: Valve): number {
+  function limitOf(connection: PausableConnection): number {
     const evenPart = total > limits.processBytes ? limits.processBytes / holders.size : Infinity;
     if (evenPart <= limits.sessionBytes) return evenPart;
-    return Math.min(evenPart, valve.isAsking() ? limits.askingBytes : limits.sessionBytes);
+    return Math.min(evenPart, connection.isAsking() ? limits.askingBytes : limits.sessionBytes);
   }
 
-  function open(valve: Valve): SessionIntake {
-    const held: Held = { bytes: 0, looking: null, isClosed: false };
+  function open(connection: PausableConnection): SessionIntake {
+    const held: Held = { bytes: 0, pauseTimer: null, isClosed: false };
 
     function pause(): void {
-      valve.pause();
+      connection.pause();
       const pausedAtMs = performance.now();
-      held.looking ??= setInterval(() => {
-        const isBreathDue = performance.now() - pausedAtMs >= limits.breathMs;
+      held.pauseTimer ??= setInterval(() => {
+        const isSignOfLifeDue = performance.now() - pausedAtMs >= limits.signOfLifeMs;
         // The next arrival pauses it again.
-        if (hasRoom() || (isBreathDue && held.bytes <= limits.askingBytes)) resume();
+        if (hasRoom() || (isSignOfLifeDue && held.bytes <= limits.askingBytes)) resume();
       }, LOOK_MS).unref();
     }
 
     function resume(): void {
-      if (held.looking) clearInterval(held.looking);
-      held.looking = null;
-      valve.resume();
+      if (held.pauseTimer) clearInterval(held.pauseTimer);
+      held.pauseTimer = null;
+      connection.resume();
     }
 
     /** Half of the limit, so that it does not stop and go with each record; but an answer is waited for. */
     function hasRoom(): boolean {
-      const limit = limitOf(valve);
+      const limit = limitOf(connection);
       return held.bytes <= (limit > limits.sessionBytes ? limit : limit / 2);
     }
 
     function release(bytes: number): void {
       if (held.isClosed) return;
       add(held, -bytes);
-      if (held.looking && held.bytes <= limits.sessionBytes / 2 && hasRoom()) resume();
+      if (held.pauseTimer && held.bytes <= limits.sessionBytes / 2 && hasRoom()) resume();
     }
 
     return {
@@ -116,7 +116,7 @@ export function createIntake(limits: IntakeLimits = LIMITS): Intake {
         if (held.isClosed) return () => undefined;
         add(held, bytes);
         const isMuch = held.bytes > limits.sessionBytes || total > limits.processBytes;
-        if (isMuch && held.bytes > limitOf(valve)) pause();
+        if (isMuch && held.bytes > limitOf(connection)) pause();
         return () => release(bytes);
       },
       close() {

@@ -26,6 +26,7 @@ import { createMediaServers } from './media/servers.ts';
 import { BATCH_MAX, createMessageLines } from './message-lines.ts';
 import { handleOneByOne } from './one-by-one.ts';
 import { createPatience } from './patience.ts';
+import { pausableConnectionOf } from './pausable-connection.ts';
 import { createRoute } from './proxy.ts';
 import { createPump } from './pump.ts';
 import { knownAddressOf } from './recipients.ts';
@@ -37,7 +38,6 @@ import { keepCreds, pairingCode, unlink } from './session-pairing.ts';
 import { markRead } from './session-read.ts';
 import { forgetSent, messageFor, noteAsker } from './session-retries.ts';
 import { forgetAnswersAndStanzas, onAck, sendMessage } from './session-send.ts';
-import { valveOf } from './session-valve.ts';
 import { createSharedKeys } from './shared-keys.ts';
 import { createStanzas } from './stanzas.ts';
 import { endSyncs, syncOtherCollections } from './sync-collections.ts';
@@ -133,7 +133,7 @@ async function createContext(
   const session: WhatsAppContext = {
     ...{ deps, library, sink, creds, agent, isPaired, arrivals, receipts },
     request: { ...request, keys },
-    intake: deps.intake.open(valveOf(() => session)),
+    intake: deps.intake.open(pausableConnectionOf(() => session)),
     fetchRoute: createFetchRoute({ agent, proxy: request.proxy, ca: deps.ca }),
     connection: null,
     phase: 'opening',

@@ -107,7 +107,7 @@ test('a session with more waiting messages than it may hold logs in, and the mes
   const texts: unknown[] = [];
   await reopenWhatsApp(t, network, first, {
     // It never reads for a moment, so it cannot log in.
-    intake: createIntake({ ...SMALL, breathMs: Number.POSITIVE_INFINITY }),
+    intake: createIntake({ ...SMALL, signOfLifeMs: Number.POSITIVE_INFINITY }),
     sink: {
       connected: loggedIn.resolve,
       async inbound(messages) {

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createIntake, sizeOf } from '@posthorn/network/whatsapp/intake.ts';
 import { until } from '../support/whatsapp/phone-handle.ts';
 
-const LIMITS = { sessionBytes: 100, askingBytes: 400, processBytes: 1_000, breathMs: 600 };
+const LIMITS = { sessionBytes: 100, askingBytes: 400, processBytes: 1_000, signOfLifeMs: 600 };
 /** By then a paused session has checked whether it may continue. */
 const LOOKED_MS = 350;
 
@@ -14,18 +14,18 @@ function newIntake(limits = LIMITS) {
   return {
     intake,
     open() {
-      const valve = { isPaused: false, isAsking: false, resumed: 0 };
+      const connection = { isPaused: false, isAsking: false, resumed: 0 };
       const session = intake.open({
         pause() {
-          valve.isPaused = true;
+          connection.isPaused = true;
         },
         resume() {
-          if (valve.isPaused) valve.resumed += 1;
-          valve.isPaused = false;
+          if (connection.isPaused) connection.resumed += 1;
+          connection.isPaused = false;
         },
-        isAsking: () => valve.isAsking,
+        isAsking: () => connection.isAsking,
       });
-      return { valve, session };
+      return { connection, session };
     },
   };
 }
@@ -33,58 +33,58 @@ function newIntake(limits = LIMITS) {
 describe('a session', () => {
   test('stops reading above its limit, and reads on when half of that is recorded', () => {
     const { intake, open } = newIntake();
-    const { valve, session } = open();
+    const { connection, session } = open();
     const releases = [session.hold(60), session.hold(40)];
-    assert.equal(valve.isPaused, false);
+    assert.equal(connection.isPaused, false);
     releases.push(session.hold(1));
-    assert.equal(valve.isPaused, true);
+    assert.equal(connection.isPaused, true);
     releases[1]!();
-    assert.equal(valve.isPaused, true);
+    assert.equal(connection.isPaused, true);
     releases[0]!();
-    assert.equal(valve.isPaused, false);
+    assert.equal(connection.isPaused, false);
     releases[2]!();
     assert.equal(intake.heldBytes(), 0);
   });
 
   test('reads on while it waits for an answer, up to a higher limit', async () => {
-    const { valve, session } = newIntake().open();
+    const { connection, session } = newIntake().open();
     session.hold(300);
-    assert.equal(valve.isPaused, true);
-    valve.isAsking = true;
-    await until(() => !valve.isPaused, 'that it reads on');
+    assert.equal(connection.isPaused, true);
+    connection.isAsking = true;
+    await until(() => !connection.isPaused, 'that it reads on');
     session.hold(100);
-    assert.equal(valve.isPaused, false);
+    assert.equal(connection.isPaused, false);
     session.hold(1);
-    assert.equal(valve.isPaused, true);
+    assert.equal(connection.isPaused, true);
     session.close();
   });
 
   test('gets a piece now and then while nothing is recorded, so that its connection shows that it lives', async () => {
-    const { valve, session } = newIntake().open();
+    const { connection, session } = newIntake().open();
     session.hold(101);
-    await until(() => valve.resumed === 1, 'that it reads a piece');
+    await until(() => connection.resumed === 1, 'that it reads a piece');
     session.hold(1);
-    assert.equal(valve.isPaused, true);
+    assert.equal(connection.isPaused, true);
     session.close();
   });
 
   test('gets none any more above the highest limit', async () => {
-    const { valve, session } = newIntake().open();
+    const { connection, session } = newIntake().open();
     session.hold(401);
-    await delay(LIMITS.breathMs + LOOKED_MS);
-    assert.deepEqual([valve.isPaused, valve.resumed], [true, 0]);
+    await delay(LIMITS.signOfLifeMs + LOOKED_MS);
+    assert.deepEqual([connection.isPaused, connection.resumed], [true, 0]);
     session.close();
   });
 
   test('that closes is read, so that the close is noticed, and no longer counts', () => {
     const { intake, open } = newIntake();
-    const { valve, session } = open();
+    const { connection, session } = open();
     const release = session.hold(101);
     session.close();
     release();
     session.hold(5)();
     session.hold(500);
-    assert.deepEqual([valve.isPaused, intake.heldBytes()], [false, 0]);
+    assert.deepEqual([connection.isPaused, intake.heldBytes()], [false, 0]);
   });
 });
 
@@ -93,16 +93,16 @@ test('when all sessions together hold too much, only those stop that hold more t
   const [large, small] = [open(), open()];
   const release = large.session.hold(90);
   small.session.hold(10);
-  assert.equal(large.valve.isPaused, false);
+  assert.equal(large.connection.isPaused, false);
   small.session.hold(51);
-  assert.deepEqual([large.valve.isPaused, small.valve.isPaused], [false, false]);
+  assert.deepEqual([large.connection.isPaused, small.connection.isPaused], [false, false]);
   // Two sessions hold data, so each may hold 75.
   large.session.hold(1);
-  assert.deepEqual([large.valve.isPaused, small.valve.isPaused], [true, false]);
+  assert.deepEqual([large.connection.isPaused, small.connection.isPaused], [true, false]);
   small.session.hold(1);
-  assert.equal(small.valve.isPaused, false);
+  assert.equal(small.connection.isPaused, false);
   release();
-  assert.equal(large.valve.isPaused, false);
+  assert.equal(large.connection.isPaused, false);
   assert.equal(intake.heldBytes(), 63);
   large.session.close();
   small.session.close();
