@@ -3,6 +3,7 @@
  * one that writes them, and a write of one that has lost its lease is refused before anything is sent.
  */
 import type { SessionKeys } from '@posthorn/core/network/driver.ts';
+import { rowName } from './keys.ts';
 
 /** Kinds of the library that are read again and again. Their values are copied before they are used. */
 const CACHED: ReadonlySet<string> = new Set([
@@ -42,7 +43,7 @@ export function createCachedKeys(keys: SessionKeys): SessionKeys {
       if (!ids || !CACHED.has(kind)) return keys.read(kind, ids);
       const found = new Map<string, unknown>();
       const missing = ids.filter((id) => {
-        const name = nameOf(kind, id);
+        const name = rowName(kind, id);
         if (!cache.has(name)) return true;
         const value = cache.get(name);
         put(name, value);
@@ -53,7 +54,7 @@ export function createCachedKeys(keys: SessionKeys): SessionKeys {
       const writesBefore = writes;
       const rows = await keys.read(kind, missing);
       for (const id of missing) {
-        if (writes === writesBefore) put(nameOf(kind, id), rows.get(id));
+        if (writes === writesBefore) put(rowName(kind, id), rows.get(id));
         if (rows.has(id)) found.set(id, rows.get(id));
       }
       return found;
@@ -61,14 +62,14 @@ export function createCachedKeys(keys: SessionKeys): SessionKeys {
     async write(changes) {
       const cached = changes.filter(({ kind }) => CACHED.has(kind));
       // A failed write may have been stored or not, so its keys are read anew.
-      for (const { kind, id } of cached) cache.delete(nameOf(kind, id));
+      for (const { kind, id } of cached) cache.delete(rowName(kind, id));
       writes += 1;
       try {
         await keys.write(changes);
       } finally {
         writes += 1;
       }
-      for (const { kind, id, value } of cached) put(nameOf(kind, id), value ?? undefined);
+      for (const { kind, id, value } of cached) put(rowName(kind, id), value ?? undefined);
     },
     async clear() {
       writes += 1;
@@ -76,8 +77,4 @@ export function createCachedKeys(keys: SessionKeys): SessionKeys {
       await keys.clear();
     },
   };
-}
-
-function nameOf(kind: string, id: string): string {
-  return `${kind} ${id}`;
 }

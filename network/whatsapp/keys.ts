@@ -27,6 +27,11 @@ export const KINDS = {
   stanza: 'stanza',
 } as const;
 
+/** Names a row among those of all kinds. */
+export function rowName(kind: string, id: string): string {
+  return `${kind} ${id}`;
+}
+
 const CREDS_ID = 'me';
 /** Must be restored as an object of the library. */
 const SYNC_KEY = 'app-state-sync-key';

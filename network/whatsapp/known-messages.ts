@@ -19,8 +19,8 @@ interface Kept {
   names?: Names | undefined;
 }
 
-/** The message's row, and the row of its chat's last message. */
-export function keepMessage(
+/** The rows that store a message: its own, and that of its chat's last message. */
+export function rowsOfMessage(
   library: WhatsAppLibrary,
   known: KnownMessage,
   at: Date,

@@ -8,7 +8,7 @@ import type {
   SessionKey,
 } from '@posthorn/core/network/driver.ts';
 import { ITEM_BYTES, sizeOf } from './intake.ts';
-import { idOf, keepMessage } from './known-messages.ts';
+import { idOf, rowsOfMessage } from './known-messages.ts';
 import type { LibraryMessage, WireNode } from './library-types.ts';
 import { authorsOf, keepWordsOf, mayChange } from './session-changes.ts';
 import {
@@ -63,7 +63,7 @@ export async function recordMessages(
     const { participant, remoteJid } = message.key;
     await tellLid(session, participant || remoteJid!, participant ? arrived.from : arrived.chat);
     await learnTimer(session, arrived.chat, arrived.message);
-    let read = attempt(session, () => readArrived(arrived)) ?? unreadable(arrived);
+    let read = readOrNull(session, () => readArrived(arrived)) ?? unreadable(arrived);
     if (read.kind === 'sealed') {
       // The message with the secret may have come together with it.
       await recordTogether(session, together.splice(0));
@@ -118,7 +118,7 @@ async function recordTogether(session: WhatsAppContext, messages: readonly Incom
     accepted.push(told);
     if (!isStored(incoming) || author !== undefined) continue;
     known.set(name, arrived.from);
-    rows.push(...(attempt(session, () => keepMessage(library, arrived, arrived.at)) ?? []));
+    rows.push(...(readOrNull(session, () => rowsOfMessage(library, arrived, arrived.at)) ?? []));
   }
   await Promise.all([
     rows.length > 0 ? request.keys.write(rows) : null,
@@ -132,8 +132,8 @@ function unreadable(arrived: Arrived): Read {
   return { kind: 'message', message: { ...envelopeOf(arrived, {}), ...said } };
 }
 
-/** Null if `work` fails. A message's content can make any code fail, and would do so again at each retry. */
-function attempt<T>(session: WhatsAppContext, work: () => T): T | null {
+/** Null if `work` fails: senders can write any content, and one that cannot be read would fail again at each retry. */
+function readOrNull<T>(session: WhatsAppContext, work: () => T): T | null {
   try {
     return work();
   } catch (err) {
@@ -189,13 +189,13 @@ async function tellLid(
   const lid = a.endsWith('@lid') ? a : b;
   const phone = a.endsWith('@lid') ? b : a;
   const name = `${lid} ${phone}`;
-  if (!lid.endsWith('@lid') || !phone.endsWith('@s.whatsapp.net') || session.known.has(name)) return;
+  if (!lid.endsWith('@lid') || !phone.endsWith('@s.whatsapp.net') || session.reportedLids.has(name)) return;
   const at = session.deps.clock.now();
   await session.sink.facts([{ kind: 'lid', lid, phone: phone.split('@', 1)[0]!, at }]);
-  session.known.add(name);
+  session.reportedLids.add(name);
 }
 
-const KINDS: Readonly<Record<string, NetworkReceipt['kind']>> = {
+const RECEIPT_KINDS: Readonly<Record<string, NetworkReceipt['kind']>> = {
   '': 'delivered',
   inactive: 'delivered',
   read: 'read',
@@ -207,7 +207,7 @@ const KINDS: Readonly<Record<string, NetworkReceipt['kind']>> = {
  * that back until the receipt is recorded.
  */
 export function onReceipt(session: WhatsAppContext, { gate }: Connection, node: WireNode): void {
-  const kind = KINDS[node.attrs.type ?? ''];
+  const kind = RECEIPT_KINDS[node.attrs.type ?? ''];
   if (!kind || !node.attrs.from || !node.attrs.id || node.attrs.recipient) return;
   const heard = heardIn(node, kind).filter(({ author }) => !isOwn(session, author));
   for (const receipt of heard) {
@@ -267,7 +267,7 @@ export async function readHistory(
   for (const message of messages) {
     const arrived = await arrivedOf(session, message);
     if (!arrived || arrived.chat === STATUS_BROADCAST) continue;
-    const read = attempt(session, () => readArrived(arrived));
+    const read = readOrNull(session, () => readArrived(arrived));
     if (read?.kind !== 'message') continue;
     const status = arrived.fromMe ? STATUSES[message.status ?? 2] : undefined;
     const content = await withOurMentions(session, read.message.content);
@@ -280,6 +280,6 @@ export async function readHistory(
 
 async function keepPast(session: WhatsAppContext, arrived: Arrived): Promise<void> {
   if (!isId(arrived.id)) return;
-  const rows = attempt(session, () => keepMessage(session.library, arrived, arrived.at));
+  const rows = readOrNull(session, () => rowsOfMessage(session.library, arrived, arrived.at));
   if (rows) await session.request.keys.write([rows[0]]);
 }

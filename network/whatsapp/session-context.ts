@@ -102,23 +102,23 @@ export interface WhatsAppContext {
   revision: number;
   /** The accounts that numbers lead to. */
   accounts: MappingCache;
-  /** Pairs of an anonymous id and a phone that were told. */
-  known: Set<string>;
+  /** Pairs of an anonymous id and a phone, `<lid> <phone>`, that the owner was told of. */
+  reportedLids: Set<string>;
   lids: LidQuestions;
   groups: GroupCache;
-  /** As it was told last, and when the network was asked. */
+  /** Whether the account may write to new people, as the network said last; see `time-lock.ts`. */
   timeLock: {
     isActive: boolean;
     askedAtMs: number;
     asking: Promise<void> | null;
     timer: NodeJS.Timeout | undefined;
   };
-  /** People whose phones did not upload media again when asked, and when they were asked. */
+  /** People who were asked to upload media again and did not, and when they were asked. */
   silent: Map<string, number>;
   /** The network's name of each caller, by call id: a call is rejected under that name. */
   callers: Map<string, string>;
-  /** Resolves when the owner has been told of the end. */
-  told: PromiseWithResolvers<void>;
+  /** Resolves when the owner was told of the end. */
+  endReported: PromiseWithResolvers<void>;
 }
 
 /** The connection of a logged-in session. Throws NotConnected without one. */

@@ -68,17 +68,17 @@ export function end(session: WhatsAppContext, reason: DisconnectReason, error?: 
   // The owner may open the next session immediately.
   void Promise.all([connection?.keys.close(), request.keys.close()]).then(() => {
     session.sink.disconnected(reason, error);
-    session.told.resolve();
+    session.endReported.resolve();
   });
 }
 
 export async function closeGently(session: WhatsAppContext): Promise<void> {
-  if (session.phase === 'ended') return session.told.promise;
+  if (session.phase === 'ended') return session.endReported.promise;
   session.phase = 'closing';
   // Items the owner is recording now are still recorded.
   await Promise.race([stopRecording(session), delay(DRAIN_MS, undefined, { ref: false })]);
   end(session, 'closed');
-  await session.told.promise;
+  await session.endReported.promise;
 }
 
 async function stopRecording({ arrivals, messages, receipts }: WhatsAppContext): Promise<void> {

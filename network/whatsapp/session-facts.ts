@@ -6,21 +6,20 @@ import { ITEM_BYTES } from './intake.ts';
 import { KINDS } from './keys.ts';
 import type { LibraryGroup } from './library-group-types.ts';
 import type { LibraryChat, LibraryContact, LibraryEvents, LibrarySocket } from './library-types.ts';
-
 import { nameOf, nextRevision, ownJid, type WhatsAppContext } from './session-context.ts';
 import { onHistory } from './session-history.ts';
 import { groupOf } from './wire/groups.ts';
 import { isOurChat, withoutDevice } from './wire/jids.ts';
 import { mutedUntil, numberOf } from './wire/numbers.ts';
 
-type Making = (session: WhatsAppContext) => Promise<NetworkFact[]>;
+type MakeFacts = (session: WhatsAppContext) => Promise<NetworkFact[]>;
 
 /** Best effort: a fact lost with a connection is replaced by the next state of the same thing. */
-export function tell(session: WhatsAppContext, make: Making): void {
+export function tell(session: WhatsAppContext, make: MakeFacts): void {
   const release = session.intake.hold(ITEM_BYTES);
   session.arrivals
     .run(async () => {
-      const facts = await made(session, make);
+      const facts = await makeOrSkip(session, make);
       if (facts.length > 0) await session.sink.facts(facts);
     })
     .catch(() => undefined)
@@ -31,7 +30,7 @@ export function tell(session: WhatsAppContext, make: Making): void {
  * Skips an invalid fact, such as a call without a caller: it would fail again, and must not block later
  * facts.
  */
-async function made(session: WhatsAppContext, make: Making): Promise<NetworkFact[]> {
+async function makeOrSkip(session: WhatsAppContext, make: MakeFacts): Promise<NetworkFact[]> {
   try {
     return await make(session);
   } catch (err) {
@@ -199,13 +198,13 @@ async function groupChange(
   return [{ kind: 'group_changed', chat: id, by, ...said, at: session.deps.clock.now() }];
 }
 
-const ACTIONS = { add: 'add', remove: 'remove', promote: 'promote', demote: 'demote' } as const;
+const PARTICIPANT_ACTIONS = { add: 'add', remove: 'remove', promote: 'promote', demote: 'demote' } as const;
 
 async function participantsFact(
   session: WhatsAppContext,
   { id, author, authorPn, participants, action }: LibraryEvents['group-participants.update'],
 ): Promise<NetworkFact[]> {
-  const known = ACTIONS[action as keyof typeof ACTIONS];
+  const known = PARTICIPANT_ACTIONS[action as keyof typeof PARTICIPANT_ACTIONS];
   if (!known || !isGroupJid(id)) return [];
   const names: string[] = [];
   for (const each of participants)
@@ -266,7 +265,7 @@ function onStars(session: WhatsAppContext, updates: LibraryEvents['messages.upda
   }
 }
 
-const STATES = new Set(['available', 'unavailable', 'composing', 'recording', 'paused']);
+const PRESENCE_STATES = new Set(['available', 'unavailable', 'composing', 'recording', 'paused']);
 
 async function onPresence(
   session: WhatsAppContext,
@@ -275,7 +274,7 @@ async function onPresence(
   const at = session.deps.clock.now();
   const updates: PresenceUpdate[] = [];
   for (const [jid, { lastKnownPresence, lastSeen }] of Object.entries(presences)) {
-    if (!STATES.has(lastKnownPresence)) continue;
+    if (!PRESENCE_STATES.has(lastKnownPresence)) continue;
     const state = lastKnownPresence as PresenceUpdate['state'];
     const types = state === 'composing' || state === 'recording' || state === 'paused';
     updates.push({

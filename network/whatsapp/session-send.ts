@@ -14,7 +14,7 @@ import {
 } from '@posthorn/core/network/driver.ts';
 import { mayOtherNamesHelp, type Names, otherNames, wireName, wireNames } from './addressing.ts';
 import { audienceOf } from './audience.ts';
-import { keepMessage } from './known-messages.ts';
+import { rowsOfMessage } from './known-messages.ts';
 import { takeStanza } from './library-socket.ts';
 import type { WireNode } from './library-types.ts';
 import { uploadMedia } from './media/transfer.ts';
@@ -189,7 +189,7 @@ async function seal(session: WhatsAppContext, message: Outgoing): Promise<Handed
   const bytes = library.encodeBinaryNode(node);
   const { message: wire } = composed;
   const known = { id, chat, names: namesIn(node), message: wire, from: ownJid(session), fromMe: true };
-  const [row, tail] = keepMessage(library, known, deps.clock.now());
+  const [row, tail] = rowsOfMessage(library, known, deps.clock.now());
   const rows = [row, ...(isTail ? [tail] : [])];
   const expected = session.answers.expect(id, { repeated: isKept });
   const write = () => {

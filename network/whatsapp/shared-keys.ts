@@ -4,6 +4,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { SessionKey, SessionKeys } from '@posthorn/core/network/driver.ts';
+import { rowName } from './keys.ts';
 
 export interface SharedKeys extends SessionKeys {
   /**
@@ -138,7 +139,7 @@ function createLine(keys: SessionKeys, onBroken: (err: unknown) => void) {
 
   function settle(part: Part, failure?: { err: unknown }): void {
     for (const { kind, id } of part.changes) {
-      const name = nameOf(kind, id);
+      const name = rowName(kind, id);
       if (newest.get(name)?.part === part) newest.delete(name);
     }
     if (!failure) {
@@ -159,7 +160,7 @@ function createLine(keys: SessionKeys, onBroken: (err: unknown) => void) {
       // Only awaited changes have a caller that hears of a failure.
       part.stored.promise.catch(() => undefined);
       waiting.push(part);
-      for (const change of changes) newest.set(nameOf(change.kind, change.id), { change, part });
+      for (const change of changes) newest.set(rowName(change.kind, change.id), { change, part });
       return part.stored.promise;
     },
     flush(): void {
@@ -169,7 +170,7 @@ function createLine(keys: SessionKeys, onBroken: (err: unknown) => void) {
     /** The values of a kind that are not durable yet, by id. */
     unstored(kind: string, ids: readonly string[] | undefined): Map<string, unknown> {
       const found = ids
-        ? ids.flatMap((id) => newest.get(nameOf(kind, id)) ?? [])
+        ? ids.flatMap((id) => newest.get(rowName(kind, id)) ?? [])
         : [...newest.values()].filter(({ change }) => change.kind === kind);
       return new Map(found.map(({ change }) => [change.id, change.value]));
     },
@@ -190,8 +191,4 @@ function takeCommit(waiting: Part[]): Part[] {
     return at > 0 && changes > COMMIT_MAX;
   });
   return waiting.splice(0, end === -1 ? waiting.length : end);
-}
-
-function nameOf(kind: string, id: string): string {
-  return `${kind} ${id}`;
 }

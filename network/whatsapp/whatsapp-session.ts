@@ -101,7 +101,7 @@ function sessionOf(session: WhatsAppContext): NetworkSession {
     async logout() {
       await unlink(session);
       end(session, 'logged_out');
-      await session.told.promise;
+      await session.endReported.promise;
     },
     close: () => (closing ??= closeGently(session)),
   };
@@ -126,10 +126,10 @@ async function createContext(
   if (!isPaired) await request.keys.clear();
   const creds = isPaired ? await readCreds(request.keys) : library.initAuthCreds();
   if (!creds) return null;
-  const told = (what: string) => (err: unknown) =>
+  const logFailure = (what: string) => (err: unknown) =>
     deps.log.warn({ err, instance_id: request.instanceId }, `recording ${what} failed; retrying`);
   const keys = createSharedKeys(createCachedKeys(request.keys), (err) => fail(session, err));
-  const [arrivals, receipts] = [createPump(told('arrivals')), createPump(told('receipts'))];
+  const [arrivals, receipts] = [createPump(logFailure('arrivals')), createPump(logFailure('receipts'))];
   const session: WhatsAppContext = {
     ...{ deps, library, sink, creds, agent, isPaired, arrivals, receipts },
     request: { ...request, keys },
@@ -147,16 +147,16 @@ async function createContext(
     addressing: createAddressing(keys, () => deps.clock.now().getTime()),
     timers: createChatTimers(keys),
     sending: { last: Promise.resolve(), breaks: 0 },
-    messages: createMessageLines(arrivals, (some) => recordMessages(session, some), told('arrivals')),
-    takeReceipt: receipts.inBatches((told) => recordReceipts(session, told), BATCH_MAX),
+    messages: createMessageLines(arrivals, (some) => recordMessages(session, some), logFailure('arrivals')),
+    takeReceipt: receipts.inBatches((receipts) => recordReceipts(session, receipts), BATCH_MAX),
     revision: 0,
     accounts: new MappingCache(),
-    known: new Set(),
+    reportedLids: new Set(),
     lids: createLidQuestions(() => deps.clock.now().getTime()),
     groups: createGroupCache(() => deps.clock.now().getTime()),
     timeLock: { isActive: false, askedAtMs: Number.NEGATIVE_INFINITY, asking: null, timer: undefined },
     ...{ silent: new Map(), callers: new Map() },
-    told: Promise.withResolvers(),
+    endReported: Promise.withResolvers(),
   };
   return session;
 }

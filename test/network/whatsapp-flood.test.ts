@@ -106,7 +106,7 @@ test('a session with more waiting messages than it may hold logs in, and the mes
   const loggedIn = Promise.withResolvers<void>();
   const texts: unknown[] = [];
   await reopenWhatsApp(t, network, first, {
-    // It never reads for a moment, so it cannot log in.
+    // It is not read to show that it lives, which would let it log in.
     intake: createIntake({ ...SMALL, signOfLifeMs: Number.POSITIVE_INFINITY }),
     sink: {
       connected: loggedIn.resolve,
