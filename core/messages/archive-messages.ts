@@ -159,7 +159,7 @@ async function removeToFile(
     const id = randomUUID();
     const key = `${objectsOf(owner.companyId)}archive/${owner.instanceId}/${id}`;
     await writeObject(deps, { key, scope: owner, file, mimeType: 'application/gzip' });
-    // When it fails its answer may be all that was lost, and the file holds the messages: its note decides.
+    // If this fails, perhaps only its answer was lost, and the file holds the messages: the note in media_trash decides.
     const { rows } = await db.query<{ messages: number; isKept: boolean }>({
       ...ARCHIVE,
       values: [

@@ -90,7 +90,7 @@ export async function viewMessages(sql: Sql, rows: readonly MessageRow[]): Promi
   });
 }
 
-/** Until when which of the messages is being typed: one of an instance at most, which has a row of a small index. */
+/** The messages that are being typed, and until when: at most one of each instance, found by a small index. */
 async function readTyping(sql: Sql, rows: readonly MessageRow[]): Promise<ReadonlyMap<string, Date>> {
   const queued = rows.filter(({ status }) => status === 'queued');
   if (queued.length === 0) return new Map();

@@ -22,7 +22,7 @@ export function referencesOf(content: Record<string, unknown>): string[] {
   return REFERENCES.flatMap((field) => (typeof content[field] === 'string' ? [content[field]] : []));
 }
 
-/** Ids of messages that we sent become our own: what a user compares them with. */
+/** Replaces the network's ids of messages that we sent by our own, with which users compare them. */
 export function ownIds(
   content: Record<string, unknown>,
   ownIdOf: (networkId: string) => string | null = sentIdOf,

@@ -11,8 +11,9 @@ interface Arrived {
 
 /**
  * Stores those of these messages that are new, and gives their ids. The network repeats what was not acknowledged: the pair
- * (instance, network id) is unique. But whoever has seen an id can give it to a message in another chat, and that would be lost,
- * or what has the id by right and comes later, as a picture does that is still being downloaded. It is stored all the same.
+ * (instance, network id) is unique. But a person who has seen an id can give it to a message in another chat. Then one of the two
+ * would be lost: that message, or the one that has the id by right but comes later, while its picture is downloaded. Both are
+ * stored.
  */
 export async function insertInbound(
   client: Sql,
@@ -31,7 +32,7 @@ export async function insertInbound(
   const fresh = new Set(await store(messages));
   const known = messages.filter(({ id }) => !fresh.has(id));
   if (known.length === 0) return fresh;
-  // Not every id that is known is of a repeat.
+  // A known id may also be that of a message in another chat.
   const found = await client.query<{ id: string }>(TAKEN, [JSON.stringify(known)]);
   const taken = new Set(found.rows.map((row) => row.id));
   const renamed = known

@@ -26,8 +26,8 @@ const SCANS_MAX = 5;
 
 /**
  * The messages of an instance by keyset over their time-ordered ids: newest first, or with `after` oldest
- * first from there. A page ends at LIST_PAGE_MAX_BYTES of contents. The filters are applied to what is passed over rather than indexed: each further
- * index would be paid for by every message sent. `nextCursor` may come with fewer rows than asked for.
+ * first from there. A page ends at LIST_PAGE_MAX_BYTES of contents. Filters are applied to the rows that are passed over, without
+ * indexes: every message sent would pay for each of those. `nextCursor` may come with fewer rows than asked for.
  * Throws 404 INSTANCE_NOT_FOUND, 400 BAD_REQUEST.
  */
 export async function listMessages(
@@ -51,7 +51,7 @@ export async function listMessages(
       ...(position === null ? LIST_NEWEST : forwards ? LIST_AFTER : LIST_BEFORE),
       values: [
         instanceId,
-        // Without a filter every row passed over is one of the answer.
+        // Without a filter every row that is passed over belongs to the answer.
         isFiltered(filter) ? SCAN_ROWS : wanted,
         chats,
         filter.direction ?? null,

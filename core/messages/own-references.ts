@@ -12,8 +12,8 @@ interface Reference {
 const byItself: OwnIdOf = (_, networkId) => sentIdOf(networkId);
 
 /**
- * Finds which of these name messages of ours. The id of most tells it by itself; the database is asked only for ids
- * that the network made, which are no hex digits.
+ * Finds which of these name messages of ours. Most ids tell it by themselves; the database is asked only for ids that
+ * the network made, which are no hex digits.
  */
 export async function readOwnReferences(sql: Sql, references: readonly Reference[]): Promise<OwnIdOf> {
   const made = references.filter(({ networkId }) => !/^[0-9A-F]+$/i.test(networkId));

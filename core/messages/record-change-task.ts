@@ -47,7 +47,7 @@ async function recordEnd({ client, now, tell }: Recording, ended: EndedChange): 
   );
   const message = found.rows[0];
   if (!message) return;
-  // The request that asked for the change is what its events trace back to.
+  // Its events trace back to the request that asked for the change.
   const traced = { ...message, trace_id: task.trace_id };
   await tell(await eventsOf(client, traced, task, ended, now));
 }

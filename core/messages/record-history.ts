@@ -44,8 +44,8 @@ export interface PastBatch {
 
 /**
  * Stores what was before the pairing: messages with their times and without events of their own, chats and
- * contacts. Known messages stay as they are, so that a part that comes twice
- * counts once. After the last part history.synced tells how much it was. Throws LeaseLost.
+ * contacts. Known messages stay as they are, so that a part that comes twice counts once. After the last part
+ * history.synced tells how much it was. Throws LeaseLost.
  */
 export async function recordPastBatch(
   deps: RecorderDeps,
@@ -121,7 +121,7 @@ WHERE NOT EXISTS (SELECT 1 FROM messages m WHERE m.id = "sentAs" AND m.instance_
 ON CONFLICT DO NOTHING
 RETURNING id`;
 
-/** The phone's word counts once, at the pairing: what arrives afterwards is counted from there. */
+/** The phone's state of a chat counts once, at the pairing; later arrivals are counted from there. */
 async function insertChats(
   sql: Sql,
   { companyId, instanceId }: HistoryScope,

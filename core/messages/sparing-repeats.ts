@@ -21,12 +21,12 @@ interface Told {
 }
 
 /**
- * Spares `recorder` what is known to change nothing: each device of a contact and each member of a group tells that a message
- * was delivered, and its owner tells that it was sent when a receipt has proven it. It is known from what was committed here,
- * and what is being committed is waited for. A state is never left but for a higher one or a failure that no such step takes
- * back, so what was known once may be old and is never wrong.
+ * Keeps from `recorder` the progress that is known to change nothing: each device of a contact and each member of a group tells
+ * that a message was delivered, and its owner tells that it was sent when a receipt has proven it. A state is known once this
+ * process has committed it; while it is being committed, its repeats wait. A state is left only for a higher one, or for a
+ * failure that no such step takes back, so a known state may be old but is never wrong.
  *
- * `reachedBy`: what a message has reached with a progress that was recorded.
+ * `reachedBy`: the state of a message after a progress of it was recorded.
  */
 export function sparingRepeats<In extends Told>(
   recorder: Coalescer<In, Recorded>,

@@ -8,7 +8,7 @@ interface Attempt {
   lease: Lease;
 }
 
-/** Durable notes of what may be at a network that would show a repeat twice. */
+/** Durable notes of sends that may be at a network which would show a repeat twice. */
 export interface Attempts {
   /**
    * Notes that a send begins. A task found with an attempt whose outcome was never recorded is not sent
@@ -17,8 +17,8 @@ export interface Attempts {
    */
   begin(attempt: Attempt): Promise<unknown>;
   /**
-   * `begin` rejected here under this lease, and the note may have been written all the same: nothing was sent after it. Says
-   * no once the shard has had another owner, who may have sent it.
+   * Whether `begin` rejected here under this lease although the note may have been written: nothing was sent after it. False
+   * once the shard has had another owner, who may have sent it.
    */
   hasBegunInVain(attempt: Attempt): boolean;
   /** Takes the note back: the network said that it did not take the message. Rejects with LeaseLost. */
@@ -50,7 +50,7 @@ export function createAttempts(db: Db): Attempts {
   };
 }
 
-/** Answers of each whether its task was there. */
+/** Answers for each attempt whether its task was there. */
 function createNotes(db: Db, text: string) {
   return createCoalescer<Attempt, boolean>({
     maxBatch: MAX_BATCH,

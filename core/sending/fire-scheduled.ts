@@ -87,9 +87,8 @@ async function claimDue(deps: FireDeps): Promise<Due[]> {
 }
 
 /**
- * Each takes its own time to be prepared. They are accepted one after another: one that has to be tried again holds
- * back those behind it. A worker that may have been declared dead accepts no more: its successor may be at an
- * earlier one.
+ * Prepares them at the same time and accepts them one after another: one that has to be tried again holds back those
+ * behind it. A worker that may have been declared dead accepts no more: its successor may be working on an earlier one.
  */
 async function fireInOrder(deps: FireDeps, due: readonly Due[]): Promise<void> {
   const prepared = await Promise.allSettled(due.map((row) => prepare(deps, row)));
@@ -227,7 +226,7 @@ async function fail(
   await tellEvents(deps, (tell) =>
     deps.db.transaction(async (client) => {
       const failed = await client.query(
-        // A claim that another took over is the other's to end.
+        // If another worker took over the claim, that one ends it.
         `UPDATE scheduled_sends SET status = 'failed', failed_reason = $2, finished_at = $4
          WHERE id = $1 AND status = 'claimed' AND claimed_at = $3`,
         [row.id, reason, row.claimed_at, now],
@@ -240,8 +239,8 @@ async function fail(
 }
 
 /**
- * The family of the failure: of the content, where it could be made; else of the message that it was about
- * (SND-28: a forward fails in the family of its source), or of what was asked for.
+ * The family of a failed send: that of its content, if it could be made; else that of the message that it was about
+ * (SND-28: a forward fails in the family of its source), or that of the requested type.
  */
 async function familyOf(
   deps: FireDeps,

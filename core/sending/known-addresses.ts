@@ -8,8 +8,8 @@ function isToUserId({ message }: SendCommand): boolean {
 }
 
 /**
- * The same sends, to the chats in which the people now are: a user id may be a former one, or that of somebody whose phone
- * is known. Asks nothing for sends to others.
+ * Addresses sends to the chats in which their recipients are today: a user id may be a former one, or that of somebody whose
+ * phone is known. Without a send to a user id the database is not asked.
  */
 export async function underKnownAddresses(sql: Sql, sends: SendCommand[]): Promise<SendCommand[]> {
   if (!sends.some(isToUserId)) return sends;

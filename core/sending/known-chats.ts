@@ -5,7 +5,7 @@ import type { Sql } from '../platform/database/db.ts';
 /** The fields in which a body names the chat of the message that it is about. */
 const CHATS = ['to', 'forward_chat_id'] as const;
 
-/** A body with the chats that it names by their addresses of today, by which messages that are looked up stand. */
+/** Replaces the chats that a body names by their addresses of today, under which the messages that it refers to are found. */
 export async function withKnownChats(
   sql: Sql,
   instanceId: string,

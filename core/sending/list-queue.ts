@@ -31,7 +31,7 @@ export async function listQueue(
   return { data, total };
 }
 
-/** The queue drains all the time: what is counted is what is there, by its index. */
+/** Counts the rows by their index each time: the queue drains all the time, so no count of it can be kept. */
 export async function countQueue(deps: { db: Db }, input: QueueInput): Promise<number> {
   const { instanceId } = await requireInstance(deps.db, input.principal, input.instanceId);
   const counted = await deps.db.query<{ n: number }>(

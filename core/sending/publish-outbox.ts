@@ -53,9 +53,9 @@ export async function readUnfinished(sql: Sql, before: Date): Promise<WakeUp[]> 
 }
 
 /**
- * The wake-ups of each broker queue: that of the worker which owns the instance now. Asked after the tasks were read, of the
- * instance's row and not of the task's, which has the shard of its accept: whoever owns the instance later than this reads
- * all its tasks by itself, as does one without an owner.
+ * The wake-ups of each broker queue: that of the worker which owns the instance now. To be called after the tasks were read: an
+ * owner that comes later reads all tasks of the instance by itself, so one without an owner needs no wake-up. The shard is that
+ * of the instance's row; the task's row has the one of its accept.
  */
 export async function byQueueOfOwner(sql: Sql, wakeUps: readonly WakeUp[]): Promise<Map<string, WakeUp[]>> {
   const found = await sql.query<{ id: string; shard: number; any_shard: boolean; queue: string | null }>({
@@ -69,7 +69,7 @@ export async function byQueueOfOwner(sql: Sql, wakeUps: readonly WakeUp[]): Prom
   const byQueue = new Map<string, WakeUp[]>();
   for (const wakeUp of wakeUps) {
     const owner = owners.get(wakeUp.instanceId);
-    // One that has no queue yet looks at all its instances once it has.
+    // An owner without a queue looks at all its instances once it has one.
     const queue = owner && (owner.any_shard ? owner.queue : shardQueue(owner.shard));
     if (!queue) continue;
     const list = byQueue.get(queue);

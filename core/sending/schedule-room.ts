@@ -3,7 +3,7 @@ import { SCHEDULED_WAITING_MAX } from '@posthorn/contract/limits.ts';
 import { ADVISORY_LOCKS } from '../platform/database/advisory-locks.ts';
 import type { Sql } from '../platform/database/db.ts';
 
-/** More than a service has transactions under way: so far below the limit, nobody has to wait for the others. */
+/** More than the transactions that a service has under way: so far below the limit, requests need not take turns. */
 const CLOSE = 200;
 
 /**

@@ -14,7 +14,7 @@ export interface KnownContent {
   messageId: string | null;
 }
 
-/** Sends of one content that wait and count: each is read by every further accept of that content. */
+/** Maximum waiting sends of one content that count: each is read by every further accept of that content. */
 const COUNTED_MAX = 8;
 
 /** Reads the known contents that count. As rare as a key that is used again. */
@@ -42,8 +42,8 @@ export async function readContents(
 }
 
 /**
- * A content is accepted; true: its key has to stand for it. Until a send of it is known to have gone out each may fail,
- * so those that are forced meanwhile count by themselves.
+ * Counts an accepted content; true if its id has to be stored with the key of the send. Until one of its sends is known to have
+ * gone out each of them may fail, so those that are forced meanwhile count by themselves.
  */
 export function countContent(
   contentId: string,

@@ -6,10 +6,9 @@ import type { AcceptRows } from './accept-sql.ts';
 export type WrittenSeqs = () => Promise<Map<string, number>>;
 
 /**
- * Writes a decided batch: with one statement, when it holds no deletes, edits, forced sends, old keys and
- * contents whose send failed. Nothing is
- * asked again that was read under the locks: a row that was not there is inserted, one that was is updated.
- * `wantsSeqs`: returns those of the sends.
+ * Writes a decided batch: with one statement, if it has no delete, edit, forced send, expired key or content whose send
+ * failed. Rows that were read under the locks are not asked for again: one that was not there is inserted, one that was is
+ * updated. `wantsSeqs`: returns those of the sends.
  */
 export async function writeAccepted(
   client: Transaction,

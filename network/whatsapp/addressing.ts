@@ -52,7 +52,7 @@ export function otherNames(names: Names): Names {
   return names === 'ids' ? 'numbers' : 'ids';
 }
 
-/** Whether a message that was refused may be taken by the other names. */
+/** Whether the network may take, by the other names, a message that it has refused. */
 export function mayOtherNamesHelp(to: string, names: Names, err: unknown): err is SendRefused {
   if (!(err instanceof SendRefused)) return false;
   const isInvalid = err.reason === 'invalid_message';

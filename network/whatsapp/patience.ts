@@ -1,7 +1,7 @@
 /** How long a send without an answer is repeated. */
 import { SendUnanswered } from '@posthorn/core/network/driver.ts';
 
-/** A message with which so many connections ended is not sent any more. */
+/** A message is not sent any more after so many connections have ended before its answer. */
 const CUTS_MAX = 10;
 const GIVEN_UP_MAX = 1_000;
 

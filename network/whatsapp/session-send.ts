@@ -93,7 +93,7 @@ function inOrder<T>(session: WhatsAppContext, work: () => Promise<T>): Promise<T
   return done;
 }
 
-/** In an object, because an async function would wait for it. */
+/** The answer is in an object, because an async function that returned it would wait for it. */
 interface HandedOver {
   answer: Promise<Date>;
 }
@@ -280,7 +280,7 @@ const LIMITED = '463';
 export function onAck(session: WhatsAppContext, { attrs }: WireNode): void {
   const { id: networkId = '', from, error } = attrs;
   if (error === LIMITED) onLimited(session);
-  // Perhaps its members are not those whom it was encrypted for.
+  // Its members may be others than those it was encrypted for.
   if (error && from) session.groups.changed(from);
   const at = session.answers.hear(attrs);
   if (!at || !from) return;
