@@ -217,7 +217,7 @@ const RECORDS: Record<string, (instanceId: string, lease: Lease, tasks: SeededTa
         lease,
         loadSettings: async () => DEFAULT_SETTINGS,
         session: () => null,
-        aside: () => undefined,
+        inBackground: () => undefined,
       },
       [{ kind: 'call', callId: randomUUID(), from: FROM, video: false, group: null, at }],
     ),

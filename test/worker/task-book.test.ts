@@ -40,7 +40,7 @@ test('an end that could not be recorded is tried again, given up or left to the 
     [{}, 8, { to: 'retry', refusals: 9 }],
     [{}, 9, { to: 'give_up' }],
     [{ isUnavailable: true }, 9, { to: 'retry', refusals: 9 }],
-    [{ isLeaseLost: true }, 0, { to: 'let_go' }],
+    [{ isLeaseLost: true }, 0, { to: 'release' }],
     [{ isStopping: true, isLeaseLost: true }, 0, { to: 'leave' }],
     [{ isStopping: true, isUnavailable: true }, 0, { to: 'leave' }],
   ];

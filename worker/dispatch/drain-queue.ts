@@ -31,7 +31,7 @@ export async function drain(queue: QueueContext): Promise<void> {
       if (!mayReadMore) await nextEvent(queue);
       else {
         const page = await readPage(queue, readSeq);
-        readSeq = await taking(queue, page, readSeq);
+        readSeq = await handOverPage(queue, page, readSeq);
         mayReadMore = page.length === PENDING_PAGE;
         if (readSeq === null) break;
       }
@@ -86,7 +86,7 @@ function takeKnown(queue: QueueContext, afterSeq: number): PendingTask[] {
 }
 
 /** Hands tasks over in order. Returns the seq of the last one, or null if there is no session. */
-async function taking(
+async function handOverPage(
   queue: QueueContext,
   tasks: readonly PendingTask[],
   afterSeq: number,

@@ -61,7 +61,7 @@ export function startInstanceQueue(deps: InstanceQueueDeps, options: InstanceQue
     onError(err) {
       queue.state = progress.afterInterruption(queue.state);
       if (stopping.signal.aborted) return;
-      if (err instanceof LeaseLost) queue.letGo();
+      if (err instanceof LeaseLost) queue.releaseShard();
       deps.log.warn({ err, instance_id: options.instanceId }, 'dispatch interrupted');
     },
   });

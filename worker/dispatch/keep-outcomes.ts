@@ -59,7 +59,7 @@ export function createOutcomeKeeper(
           },
           refusals,
         );
-        if (next.to === 'let_go') scope.onLeaseLost();
+        if (next.to === 'release') scope.onLeaseLost();
         if (next.to === 'give_up') {
           deps.log.error({ err, instance_id: scope.instanceId }, 'gave up recording progress');
         }

@@ -65,13 +65,13 @@ export interface QueueContext {
   /** Network ids whose outcomes are recorded, and which no session was told. */
   untold: string[];
   /** Releases the shard: its new owner sends the remaining tasks. */
-  letGo(): void;
+  releaseShard(): void;
 }
 
 export function createQueueContext(deps: InstanceQueueDeps, options: InstanceQueueOptions): QueueContext {
   const stopping = new AbortController();
   const book = createTaskBook();
-  function letGo(): void {
+  function releaseShard(): void {
     detach(queue);
     deps.onLeaseLost(options.lease);
   }
@@ -89,7 +89,7 @@ export function createQueueContext(deps: InstanceQueueDeps, options: InstanceQue
         queue.untold.push(networkIdOf(taskId));
         tellRecorded(queue);
       },
-      onLeaseLost: letGo,
+      onLeaseLost: releaseShard,
     }),
     inFlight: createInFlight(),
     woken: Promise.withResolvers(),
@@ -98,7 +98,7 @@ export function createQueueContext(deps: InstanceQueueDeps, options: InstanceQue
     page: null,
     state: progress.newProgress(performance.now()),
     untold: [],
-    letGo,
+    releaseShard,
   };
   return queue;
 }

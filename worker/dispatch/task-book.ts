@@ -47,15 +47,15 @@ export function afterOutcome(
 
 /**
  * The next step when an end could not be recorded after `refusals` refusals by the database. `leave`: the
- * next owner sends the task again under the same network id. `let_go`: the same, and another worker owns the
+ * next owner sends the task again under the same network id. `release`: the same, and another worker owns the
  * shard.
  */
 export function afterRecordFailure(
   failure: { isStopping: boolean; isLeaseLost: boolean; isUnavailable: boolean },
   refusals: number,
-): { to: 'leave' | 'let_go' | 'give_up' } | { to: 'retry'; refusals: number } {
+): { to: 'leave' | 'release' | 'give_up' } | { to: 'retry'; refusals: number } {
   if (failure.isStopping) return { to: 'leave' };
-  if (failure.isLeaseLost) return { to: 'let_go' };
+  if (failure.isLeaseLost) return { to: 'release' };
   const counted = failure.isUnavailable ? refusals : refusals + 1;
   return counted >= RECORD_TRIES ? { to: 'give_up' } : { to: 'retry', refusals: counted };
 }

@@ -37,5 +37,5 @@ export interface ArrivalsScope {
    * Runs work, in order, that no other received item waits for. It finishes before the instance is released;
    * a failure is logged.
    */
-  aside(what: string, work: () => Promise<void>): void;
+  inBackground(what: string, work: () => Promise<void>): void;
 }

@@ -144,22 +144,22 @@ async function recordReceipts(
  * is notified.
  */
 async function recordReceipt(context: ArrivalsPipeline, receipt: NetworkReceipt): Promise<void> {
-  if ((await isOfUnknown(context, receipt)) && context.early.hold(receipt))
-    await isOfUnknown(context, receipt);
+  const isRecorded = await recordIfKnown(context, receipt);
+  if (!isRecorded && context.early.hold(receipt)) await recordIfKnown(context, receipt);
 }
 
-async function isOfUnknown(context: ArrivalsPipeline, receipt: NetworkReceipt): Promise<boolean> {
+async function recordIfKnown(context: ArrivalsPipeline, receipt: NetworkReceipt): Promise<boolean> {
   const { deps, scope } = context;
   const { instanceId, lease } = scope;
   const { networkId, kind, by, at, reason, assignedId } = receipt;
-  let isUnknown = false;
+  let isKnown = true;
   const onUnknown = () => {
-    isUnknown = true;
+    isKnown = false;
   };
   const named = { instanceId, networkId, onUnknown };
   const told = { to: kind, by, at, reason, assignedId, isToldByNetwork: true };
   await deps.recorder.push({ messageId: messageIdOf(networkId), named, lease, ...told });
-  return isUnknown;
+  return isKnown;
 }
 
 async function recordMessages(

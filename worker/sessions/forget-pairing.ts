@@ -12,10 +12,10 @@ export function keysOf({ deps, row, lease }: SessionContext): SessionKeys {
 }
 
 /** The stored posts of the network for the instance. */
-export function inboxOf({ deps, row, lease, lookers }: SessionContext): NetworkInbox {
+export function inboxOf({ deps, row, lease, inboxListeners }: SessionContext): NetworkInbox {
   const onArrival = (look: () => void) => {
-    lookers.add(look);
-    return () => void lookers.delete(look);
+    inboxListeners.add(look);
+    return () => void inboxListeners.delete(look);
   };
   return { ...createInbox(deps.db, { instanceId: row.id, lease }), onArrival };
 }

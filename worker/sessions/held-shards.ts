@@ -18,8 +18,8 @@ export interface OwnedShard {
   sessions: Map<string, HeldSession>;
   /** Instances that are moving to another shard, with the session that they had here. */
   leaving: Map<string, { session: InstanceSession | null; left: Promise<void> }>;
-  /** Leases of instances without a session, for what was done to them. */
-  bare: Map<string, InstanceLease>;
+  /** Leases of instances without a session, for calls that need none. */
+  leasesWithoutSession: Map<string, InstanceLease>;
 }
 
 /** The shards that this worker owns, with the sessions of their instances. */
@@ -52,10 +52,10 @@ export function createHeldShards() {
     shards: () => [...owned.keys()],
     shard: (shard: number) => owned.get(shard),
     add({ lease, consumer }: Pick<OwnedShard, 'lease' | 'consumer'>): void {
-      const empty = { sessions: new Map(), leaving: new Map(), bare: new Map() };
+      const empty = { sessions: new Map(), leaving: new Map(), leasesWithoutSession: new Map() };
       owned.set(lease.shard, { lease, consumer, ...empty });
     },
-    /** Its sessions are found no more; whoever removes it stops them. */
+    /** Its sessions are not found any more; the caller stops them. */
     remove(shard: number): OwnedShard | null {
       const removed = owned.get(shard) ?? null;
       owned.delete(shard);
@@ -73,16 +73,16 @@ export function createHeldShards() {
       owned.get(held.lease.shard)?.sessions.set(instanceId, held);
     },
     drop,
-    /** Not while it leaves, nor by a row that was read before it had left. */
+    /** False while it leaves, and for a row that was read before it had left. */
     mayOpen: (instanceId: string, { leaving }: OwnedShard, loadedAtMs: number): boolean =>
       !leaving.has(instanceId) && (goneAtMs.get(instanceId) ?? Number.NEGATIVE_INFINITY) < loadedAtMs,
     leaseFor(instanceId: string, shard: number): Lease | null {
       const home = owned.get(shard);
       if (!home || home.leaving.has(instanceId)) return null;
-      const known = home.sessions.get(instanceId)?.lease ?? home.bare.get(instanceId);
+      const known = home.sessions.get(instanceId)?.lease ?? home.leasesWithoutSession.get(instanceId);
       if (known) return known;
       const lease = leaseOfInstance(home.lease);
-      home.bare.set(instanceId, lease);
+      home.leasesWithoutSession.set(instanceId, lease);
       return lease;
     },
     /**
@@ -97,8 +97,8 @@ export function createHeldShards() {
       const home = owned.get(shard);
       if (!home || home.leaving.has(instanceId)) return null;
       const held = drop(instanceId);
-      const leases = [held?.lease, home.bare.get(instanceId)];
-      home.bare.delete(instanceId);
+      const leases = [held?.lease, home.leasesWithoutSession.get(instanceId)];
+      home.leasesWithoutSession.delete(instanceId);
       async function run(): Promise<boolean> {
         await held?.session.stop();
         await Promise.all(leases.map((lease) => lease?.hold.end()));

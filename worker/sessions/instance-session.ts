@@ -45,7 +45,7 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
     noteAnswer: (answer) =>
       noteAnswer({ arrivals: held.arrivals, watch: held.watch, clock: deps.clock }, answer),
     lookAtInbox() {
-      for (const look of held.lookers) look();
+      for (const look of held.inboxListeners) look();
     },
     lateMs: () => (held.row.state === 'CONNECTED' ? queue.lateMs() : 0),
     reconcile: () =>
@@ -62,7 +62,7 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
       const closing = takeSession(held) ?? held.closing;
       held.closing = closing;
       await closeAfterQueue(closing, queue.stop(), how);
-      await Promise.all([steps.settled(), held.asides.settled()]);
+      await Promise.all([steps.settled(), held.background.settled()]);
     },
   };
 }
@@ -79,7 +79,7 @@ function createContext(deps: SessionDeps, lease: Lease, row: SessionRow): Sessio
       return held.settings;
     },
     session: () => held.session,
-    aside: (what: string, work: () => Promise<void>) => held.asides.step(what, work),
+    inBackground: (what: string, work: () => Promise<void>) => held.background.step(what, work),
   };
   const onFailure = (err: unknown, what: string) => {
     if (err instanceof LeaseLost) deps.onLeaseLost(lease);
@@ -105,7 +105,7 @@ function createContext(deps: SessionDeps, lease: Lease, row: SessionRow): Sessio
     isLoggedOut: false,
     stopping,
     steps,
-    asides: createStepChain(onFailure),
+    background: createStepChain(onFailure),
     turn: deps.gate.turn(() => steps.step('open in turn', () => settle(held))),
     retryTimer: createLoneTimer(() => steps.step('reopen', () => settle(held))),
     graceTimer: createLoneTimer(() =>
@@ -118,7 +118,7 @@ function createContext(deps: SessionDeps, lease: Lease, row: SessionRow): Sessio
     arrivals: createArrivals(deps, scope),
     online: createOnlineKeeper(driver, log),
     watch: createPresenceWatch(log),
-    lookers: new Set(),
+    inboxListeners: new Set(),
     queue: startInstanceQueue(deps, {
       ...scope,
       dedupes: driver.dedupes,

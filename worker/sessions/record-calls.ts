@@ -15,7 +15,7 @@ type CallFact = Extract<NetworkFact, { kind: 'call' }>;
 type CallDeps = Pick<ArrivalsDeps, 'db' | 'bus' | 'clock' | 'log'>;
 type CallScope = Pick<
   ArrivalsScope,
-  'companyId' | 'instanceId' | 'lease' | 'loadSettings' | 'session' | 'aside'
+  'companyId' | 'instanceId' | 'lease' | 'loadSettings' | 'session' | 'inBackground'
 >;
 
 interface Told {
@@ -41,7 +41,7 @@ export async function recordCalls(
   const { reject_calls } = await scope.loadSettings();
   const nowMs = deps.clock.now().getTime();
   const [refused, others] = split(calls, ({ at }) => reject_calls && nowMs - at.getTime() < RINGS_MS);
-  if (refused.length > 0) scope.aside('refuse calls', () => refuse(deps, scope, refused));
+  if (refused.length > 0) scope.inBackground('refuse calls', () => refuse(deps, scope, refused));
   await tellCalls(
     deps,
     scope,

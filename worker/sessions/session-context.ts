@@ -91,8 +91,8 @@ export interface SessionContext {
   /** Aborted by `stop`: from then on nothing is opened or retried. */
   stopping: AbortController;
   steps: StepChain;
-  /** Work started by received items that they do not wait for. */
-  asides: StepChain;
+  /** Work that received items started and do not wait for. */
+  background: StepChain;
   turn: OpeningTurn;
   retryTimer: LoneTimer;
   graceTimer: LoneTimer;
@@ -101,5 +101,5 @@ export interface SessionContext {
   watch: PresenceWatch;
   queue: InstanceQueue;
   /** Called when the network may have posted something. */
-  lookers: Set<() => void>;
+  inboxListeners: Set<() => void>;
 }
