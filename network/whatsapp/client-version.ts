@@ -5,6 +5,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
+import { readAtMost } from './bounded-read.ts';
 
 export type ClientVersion = readonly [number, number, number];
 
@@ -12,7 +13,7 @@ export interface ClientVersions {
   /** The newest that is known; `own` is that of the library. */
   newest(own: ClientVersion): ClientVersion;
   /**
-   * Resolves to whether a newer version than `refused` is known, after reading the page of the network; at most one reads
+   * Resolves to whether a newer version than `refused` is known, after reading the page of the network: one call at a time reads
    * it, once in ten minutes. Never rejects.
    */
   renew(refused: ClientVersion, route: http.Agent | undefined): Promise<boolean>;
@@ -94,14 +95,7 @@ async function textOf(page: URL, route: http.Agent | undefined): Promise<string>
   const response = await answered;
   try {
     if (response.statusCode !== 200) throw new Error(`the page answered ${response.statusCode}`);
-    const pieces: Buffer[] = [];
-    let bytes = 0;
-    for await (const piece of response as AsyncIterable<Buffer>) {
-      bytes += piece.length;
-      if (bytes > PAGE_MAX_BYTES) throw new Error('the page is too large');
-      pieces.push(piece);
-    }
-    return Buffer.concat(pieces).toString();
+    return await readAtMost(response, PAGE_MAX_BYTES, 'the page');
   } finally {
     asking.destroy();
   }

@@ -26,6 +26,7 @@ import { isId } from './wire/ids.ts';
 import { type Arrived, envelopeOf, type Read, readArrived } from './wire/inbound.ts';
 import type { MediaRef } from './wire/inbound-media.ts';
 import { chatOf, isList, isOurChat, withoutDevice } from './wire/jids.ts';
+import { childrenOf } from './wire/nodes.ts';
 import { dateOfSeconds } from './wire/numbers.ts';
 import type { WireMessage } from './wire/wire-types.ts';
 import { withOurMentions } from './wire-names.ts';
@@ -216,9 +217,9 @@ export function onReceipt(session: WhatsAppContext, { gate }: Connection, node: 
   }
 }
 
-function heardIn({ attrs, content }: WireNode, kind: HeardReceipt['kind']): HeardReceipt[] {
-  const { id = '', from = '', participant, t } = attrs;
-  const parts = Array.isArray(content) ? (content as readonly WireNode[]) : [];
+function heardIn(node: WireNode, kind: HeardReceipt['kind']): HeardReceipt[] {
+  const { id = '', from = '', participant, t } = node.attrs;
+  const parts = childrenOf(node);
   const together = parts.filter(({ tag }) => tag === 'participants');
   // Many people read messages of a group or a status at once: each message names those who did.
   if (!participant && together.length > 0)
@@ -231,10 +232,6 @@ function heardIn({ attrs, content }: WireNode, kind: HeardReceipt['kind']): Hear
     );
   const items = childrenOf(parts[0]).flatMap((item) => (item.attrs.id ? [item.attrs.id] : []));
   return [{ ids: [id, ...items], kind, from, author: participant ?? from, t }];
-}
-
-function childrenOf(node: WireNode | undefined): readonly WireNode[] {
-  return Array.isArray(node?.content) ? (node.content as readonly WireNode[]) : [];
 }
 
 export async function recordReceipts(

@@ -3,6 +3,7 @@ import { readMessage } from './known-messages.ts';
 import type { LibrarySocket, WireNode } from './library-types.ts';
 import { nameOf, type WhatsAppContext } from './session-context.ts';
 import { kindOf } from './wire/content.ts';
+import { childOf, childrenOf } from './wire/nodes.ts';
 import type { WireMessage } from './wire/wire-types.ts';
 
 /** The message to resend, as it was sent; never one written by someone else. */
@@ -18,13 +19,13 @@ export async function messageFor(
 }
 
 /** Notes which device asks for a message again, before the library answers. */
-export function noteAsker({ askers }: LibrarySocket, { attrs, content }: WireNode): void {
-  if (attrs.type !== 'retry' || !Array.isArray(content)) return;
-  const nodes = content as readonly WireNode[];
-  const count = Number(nodes.find(({ tag }) => tag === 'retry')?.attrs.count ?? 1);
-  const list = nodes.find(({ tag }) => tag === 'list')?.content;
-  const items = Array.isArray(list) ? (list as readonly WireNode[]) : [];
-  const ids = [attrs.id, ...items.map((item) => item.attrs.id)].filter((id) => id !== undefined);
+export function noteAsker({ askers }: LibrarySocket, node: WireNode): void {
+  const { attrs } = node;
+  if (attrs.type !== 'retry' || !Array.isArray(node.content)) return;
+  const count = Number(childOf(node, 'retry')?.attrs.count ?? 1);
+  const ids = [attrs.id, ...childrenOf(childOf(node, 'list')).map((item) => item.attrs.id)].filter(
+    (id) => id !== undefined,
+  );
   const jid = attrs.participant ?? attrs.from;
   if (jid) askers.note(ids, { jid, count });
 }

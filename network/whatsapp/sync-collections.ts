@@ -1,4 +1,5 @@
 import type { LibrarySocket, WireNode } from './library-types.ts';
+import { childrenOf } from './wire/nodes.ts';
 
 /** The parts of an account's state, by the network's names. */
 const COLLECTIONS: ReadonlySet<string> = new Set([
@@ -11,8 +12,7 @@ const COLLECTIONS: ReadonlySet<string> = new Set([
 
 /** Fetches the other collections named by a notification: the library fetches only the first. */
 export async function syncOtherCollections(socket: LibrarySocket, node: WireNode): Promise<void> {
-  if (!Array.isArray(node.content)) return;
-  const [first, ...others] = (node.content as readonly WireNode[])
+  const [first, ...others] = childrenOf(node)
     .filter(({ tag }) => tag === 'collection')
     .map(({ attrs }) => attrs.name ?? '');
   const names = new Set(others.filter((name) => name !== first && COLLECTIONS.has(name)));

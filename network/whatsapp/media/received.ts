@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { type InboundMedia, SendRefused } from '@posthorn/core/network/driver.ts';
+import { withTimeout } from '@posthorn/core/platform/process/with-timeout.ts';
 import { readMessage } from '../known-messages.ts';
 import { requireLive, transferOf, type WhatsAppContext } from '../session-context.ts';
 import { unwrap } from '../wire/content.ts';
@@ -41,13 +42,10 @@ async function askAgain(session: WhatsAppContext, { of }: MediaRef): Promise<Med
   const nowMs = deps.clock.now().getTime();
   if (nowMs - (silent.get(from) ?? 0) < SILENT_MS) return null;
   const participant = chat.endsWith('@g.us') ? { participant: from } : {};
-  const { promise: tooLate, resolve } = Promise.withResolvers<'late'>();
-  const timer = setTimeout(() => resolve('late'), AGAIN_MS);
   const asked = requireLive(session)
     .socket.updateMediaMessage({ key: { remoteJid: chat, id, fromMe, ...participant }, message })
     .catch(() => null);
-  const updated = await Promise.race([asked, tooLate]);
-  clearTimeout(timer);
+  const updated = await withTimeout(asked, AGAIN_MS, () => 'late' as const);
   if (updated === 'late') {
     silent.delete(from);
     silent.set(from, nowMs);

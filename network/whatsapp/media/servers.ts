@@ -1,6 +1,7 @@
 /** The network's media servers; the answer is valid for a limited time. */
 import { SendUnavailable } from '@posthorn/core/network/driver.ts';
 import type { LibrarySocket, WireNode } from '../library-types.ts';
+import { childOf, childrenOf } from '../wire/nodes.ts';
 
 export interface MediaServers {
   hosts: readonly { hostname: string }[];
@@ -31,7 +32,7 @@ export function createMediaServers(
     const answer = await socket.query(structuredClone(QUESTION)).catch((cause) => {
       throw new SendUnavailable('the network did not answer the query for its media servers', { cause });
     });
-    const named = childrenOf(answer).find(({ tag }) => tag === 'media_conn');
+    const named = childOf(answer, 'media_conn');
     const hosts = childrenOf(named).flatMap(({ tag, attrs: { hostname } }) =>
       tag === 'host' && hostname ? [{ hostname }] : [],
     );
@@ -48,8 +49,4 @@ export function createMediaServers(
     });
     return asked;
   };
-}
-
-function childrenOf(node: WireNode | undefined): readonly WireNode[] {
-  return Array.isArray(node?.content) ? (node.content as readonly WireNode[]) : [];
 }

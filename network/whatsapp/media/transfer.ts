@@ -11,6 +11,7 @@ import {
   SendUnavailable,
 } from '@posthorn/core/network/driver.ts';
 import { z } from 'zod/v4';
+import { readAtMost } from '../bounded-read.ts';
 import { type MediaRef, type MediaUse, useOf } from '../wire/inbound-media.ts';
 import type { UploadedMedia } from '../wire/outbound-media.ts';
 import { createDecryptor, createEncryptor } from './crypt.ts';
@@ -101,24 +102,13 @@ async function post(
   answered.catch(() => undefined);
   await pipeline(await body.media.open(), createEncryptor(body.mediaKey, body.use), sending);
   const response = await answered;
-  const text = await readText(response);
+  const text = await readAtMost(response, ANSWER_MAX_BYTES, 'the answer of the media server');
   if (response.statusCode !== 200) return null;
   const found = uploaded.safeParse(JSON.parse(text));
   return found.success ? found.data : null;
 }
 
 const ANSWER_MAX_BYTES = 64 * 1024;
-
-async function readText(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > ANSWER_MAX_BYTES) throw new Error('the answer of the media server is too long');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
 
 /** Refusals that pass by themselves. */
 const LATER: ReadonlySet<number> = new Set([408, 425, 429]);

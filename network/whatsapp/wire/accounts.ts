@@ -1,5 +1,6 @@
 /** The query for which numbers have an account, and which of them are businesses. */
 import type { WireNode } from '../library-types.ts';
+import { childOf, childrenOf } from './nodes.ts';
 
 export interface Account {
   /** The queried digits; empty if the network does not repeat them. */
@@ -42,23 +43,15 @@ export function accountsQuestion(phones: readonly string[], sid: string): WireNo
 
 /** Throws if there is no answer. A business is recognized by a name certified by the network. */
 export function readAccounts(answer: WireNode | undefined): Account[] {
-  const list = child(child(answer, 'usync'), 'list');
+  const list = childOf(childOf(answer, 'usync'), 'list');
   if (!list) throw new Error('the network did not answer');
   return childrenOf(list).flatMap((user) => {
-    const contact = child(user, 'contact');
+    const contact = childOf(user, 'contact');
     if (!user.attrs.jid || !contact) return [];
-    const isBusiness = child(child(user, 'business'), 'verified_name') !== undefined;
+    const isBusiness = childOf(childOf(user, 'business'), 'verified_name') !== undefined;
     const asked = textOf(contact).replace(/\D/g, '');
     return [{ asked, jid: user.attrs.jid, exists: contact.attrs.type === 'in', isBusiness }];
   });
-}
-
-function child(node: WireNode | undefined, tag: string): WireNode | undefined {
-  return node && childrenOf(node).find((each) => each.tag === tag);
-}
-
-function childrenOf(node: WireNode): readonly WireNode[] {
-  return Array.isArray(node.content) ? node.content : [];
 }
 
 function textOf({ content }: WireNode): string {
