@@ -11,7 +11,7 @@ import { type PostedStory, recordPosted, storyOf } from '../status/record-posted
 import { countUsage, type UsageCount } from '../usage/count-usage.ts';
 import { type OutboundFacts, progressEvent } from './message-events.ts';
 import { type MessageStatus, type Step, stepsBetween } from './progress.ts';
-import { sparingRepeats } from './sparing-repeats.ts';
+import { skippingRepeats } from './skip-repeats.ts';
 
 /** The network proved that a message got somewhere, or will not. */
 export interface Progress {
@@ -62,7 +62,7 @@ export function createProgressRecorder(deps: RecorderDeps): ProgressRecorder {
       }
     },
   });
-  return sparingRepeats(recorder, (progress) => rows.get(progress));
+  return skippingRepeats(recorder, (progress) => rows.get(progress));
 }
 
 async function record(

@@ -177,7 +177,7 @@ function decide(
     return { status: earlier.status, messageId: earlier.messageId, taskId: earlier.taskId, replayed: true };
   }
 
-  const unfit = abilityRefusal(instance.lacks, command.operation) ?? unfitness(instance);
+  const unfit = abilityRefusal(instance.lacks, command.operation) ?? stateRefusal(instance);
   if (unfit) return unfit;
   if (command.refusal) return command.refusal;
   const { message } = command;
@@ -191,7 +191,7 @@ function decide(
   const contact = known.contacts.get(contactKey) ?? newContact(now.getTime());
   const guarded = { operation: command.operation, chatJid: message.chatJid, content: send.content };
   const passive = settings.passive_mode_enabled ? apiError('PASSIVE_MODE_ENABLED') : null;
-  const blocked = block(guarded, known, settings, contact, now);
+  const blocked = guardRefusal(guarded, known, settings, contact, now);
   const refusal = passive ?? blocked;
   if (refusal && !command.force) return refusal;
 
@@ -215,8 +215,8 @@ function decide(
     ...(counts && { contentId }),
   });
   // A send that nothing had stopped was not forced.
-  const passed = [passive && 'passive_mode.force_send', blocked && 'anti_spam.force_send'];
-  for (const action of passed)
+  const bypassed = [passive && 'passive_mode.force_send', blocked && 'anti_spam.force_send'];
+  for (const action of bypassed)
     if (action) rows.audits.push(forcedAudit(command, message.chatJid, instance.company_id, action));
   if (isContact(message.chatJid)) {
     countContact(known, rows, {
@@ -247,14 +247,14 @@ function quotedIdOf(
   return plainIdOf(quoted.network_id) ?? networkIdOf(quotedId);
 }
 
-/** A subscription that is suspended has disconnected its instances: that is what a send hears first. */
-function unfitness({ state, hold }: { state: string; hold: CompanyHold | null }): ApiError | undefined {
+/** A suspended company is named first. A suspended subscription has disconnected its instances, so their state is named before it. */
+function stateRefusal({ state, hold }: { state: string; hold: CompanyHold | null }): ApiError | undefined {
   if (hold === 'company_suspended') return holdRefusal(hold);
   return instanceRefusal(state) ?? holdRefusal(hold);
 }
 
-/** The guard's objection to a send; null when it has none. */
-function block(
+/** The guard's refusal of a send, or null. */
+function guardRefusal(
   send: { operation: string; chatJid: string; content: IdentifiedSend['content'] },
   known: AcceptKnowledge,
   settings: ReturnType<typeof settingsOf>,

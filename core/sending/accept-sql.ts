@@ -13,7 +13,7 @@ import { type KnownContent, readContents, type SentContent } from './sent-conten
 export interface AcceptKnowledge {
   instances: Map<string, InstanceRow>;
   keys: Map<string, EarlierSend>;
-  /** By content id; of those that may be sent none. */
+  /** The contents that count as sent, by content id. */
   contents: Map<string, SentContent>;
   /** Contents whose sends all failed before they reached anybody, by content id: they may be sent. */
   unsentContents: ReadonlySet<string>;
@@ -94,8 +94,8 @@ export interface AcceptRows {
 }
 
 /**
- * Reads what decides. The locks must be held by a statement before: this one's snapshot is then taken under
- * them and sees whatever the previous holder committed.
+ * Reads the rows that decide a batch. An earlier statement must have taken the locks: the snapshot of this one is then taken under
+ * them, and has everything that the previous holder committed.
  */
 export async function readForAccept(
   client: Sql,
@@ -149,7 +149,7 @@ export async function readForAccept(
   };
 }
 
-/** A key that is used again is rare: what became of its send is a question of its own. */
+/** Asked by a statement of its own, since keys are rarely used again. */
 async function readEarlier(client: Sql, keyIds: string[]): Promise<Map<string, EarlierSend>> {
   const { rows } = await client.query<EarlierSend & { id: string }>({
     name: 'accept-read-earlier',

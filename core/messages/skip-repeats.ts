@@ -28,7 +28,7 @@ interface Told {
  *
  * `reachedBy`: the state of a message after a progress of it was recorded.
  */
-export function sparingRepeats<In extends Told>(
+export function skippingRepeats<In extends Told>(
   recorder: Coalescer<In, Recorded>,
   reachedBy: (progress: In) => Reached | undefined,
 ): Coalescer<In, Recorded> {
