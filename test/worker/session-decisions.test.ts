@@ -7,7 +7,7 @@ import {
   afterEnd,
   asksForMore,
   backOffMs,
-  type HeldSession,
+  type CurrentSession,
   isErrorTold,
   mayHaveRivalOwner,
   planForgetting,
@@ -37,13 +37,13 @@ const ROW: SessionRow = {
 
 test('an instance moves step by step to the state that its row asks for', () => {
   const { generation } = ROW;
-  const none: HeldSession = { isOpen: false, triedGeneration: generation, isRetrying: false };
-  const retrying: HeldSession = { ...none, isRetrying: true };
-  const open: HeldSession = { ...none, isOpen: true };
+  const none: CurrentSession = { isOpen: false, triedGeneration: generation, isRetrying: false };
+  const retrying: CurrentSession = { ...none, isRetrying: true };
+  const open: CurrentSession = { ...none, isOpen: true };
   const requested = { to: 'DISCONNECTED', reason: 'requested', fields: {} };
   const suspended = { ...requested, reason: 'company_suspended' };
   const older = { triedGeneration: generation - 1 };
-  const table: [row: Partial<SessionRow>, held: HeldSession, plan: object][] = [
+  const table: [row: Partial<SessionRow>, held: CurrentSession, plan: object][] = [
     [{}, none, { to: 'connected', closes: false, opens: true }],
     [{}, retrying, { to: 'connected', closes: false, opens: false }],
     [{}, open, { to: 'connected', closes: false, opens: false }],

@@ -2,7 +2,7 @@ import { createInbox } from '@posthorn/core/instances/keep-inbox.ts';
 import { createSessionKeys } from '@posthorn/core/instances/keep-session-keys.ts';
 import { endPairing } from '@posthorn/core/instances/pairing.ts';
 import type { NetworkInbox, SessionKeys } from '@posthorn/core/network/driver.ts';
-import { record } from './record-transition.ts';
+import { recordTransition } from './record-transition.ts';
 import type { SessionContext } from './session-context.ts';
 import { planForgetting } from './session-decisions.ts';
 
@@ -26,6 +26,6 @@ export async function forgetPairing(held: SessionContext, by: { isAsked: boolean
   await keysOf(held).clear();
   const transition = planForgetting(held.row, by);
   if (!transition) return;
-  await record(held, transition);
+  await recordTransition(held, transition);
   held.row = { ...held.row, credentials: null };
 }

@@ -17,7 +17,7 @@ import { createOnlineKeeper } from './keep-online.ts';
 import { createPresenceWatch } from './keep-watching.ts';
 import { noteAnswer } from './note-answer.ts';
 import { onPaired } from './record-pairing.ts';
-import { onRestricted, record, showError } from './record-transition.ts';
+import { onRestricted, recordTransition, showError } from './record-transition.ts';
 import { retrySteps } from './retry-steps.ts';
 import type { InstanceSession, SessionContext, SessionDeps } from './session-context.ts';
 import {
@@ -59,9 +59,8 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
     async stop(how = 'released') {
       held.stopping.abort();
       stopRetrying(held);
-      const closing = takeSession(held) ?? held.closing;
-      held.closing = closing;
-      await closeAfterQueue(closing, queue.stop(), how);
+      held.closing = takeSession(held) ?? held.closing;
+      await closeAfterQueue(held.closing, queue.stop(), how);
       await Promise.all([steps.settled(), held.background.settled()]);
     },
   };
@@ -112,7 +111,7 @@ function createContext(deps: SessionDeps, lease: Lease, row: SessionRow): Sessio
       steps.step('grace over', async () => {
         // It may have connected again while this step waited.
         if (held.connectedAt === null)
-          await record(held, { to: 'DISCONNECTED', reason: 'connection_lost', fields: {} });
+          await recordTransition(held, { to: 'DISCONNECTED', reason: 'connection_lost', fields: {} });
       }),
     ),
     arrivals: createArrivals(deps, scope),
@@ -153,7 +152,7 @@ async function settle(held: SessionContext): Promise<void> {
   stopRetrying(held);
   if (plan.to === 'logged_out') return logOut(held);
   await takeSession(held)?.close();
-  if (plan.transition) await record(held, plan.transition);
+  if (plan.transition) await recordTransition(held, plan.transition);
 }
 
 async function open(held: SessionContext): Promise<void> {
@@ -203,7 +202,7 @@ function createSink(held: SessionContext, opening: number): SessionSink {
         const { row, deps, lease } = held;
         const fields = row.lastError === null ? {} : { last_error: null };
         if (row.state !== 'PAIRING' || row.lastError !== null)
-          await record(held, { to: 'PAIRING', reason: null, fields });
+          await recordTransition(held, { to: 'PAIRING', reason: null, fields });
         await announceQr(deps, { id: row.id, companyId: row.companyId, lease }, qr, expiresAt);
       });
     },
@@ -239,7 +238,8 @@ function createSink(held: SessionContext, opening: number): SessionSink {
 async function onConnected(held: SessionContext): Promise<void> {
   held.connectedAt = held.deps.clock.now();
   held.graceTimer.stop();
-  if (held.row.state !== 'CONNECTED') await record(held, { to: 'CONNECTED', reason: null, fields: {} });
+  if (held.row.state !== 'CONNECTED')
+    await recordTransition(held, { to: 'CONNECTED', reason: null, fields: {} });
   if (!held.session) return;
   held.queue.attach(held.session);
   held.watch.renew(held.session);
@@ -258,7 +258,7 @@ async function onDisconnected(
   if (grace === 'starts') held.graceTimer.start(GRACE_MS);
   if (grace === 'ends') held.graceTimer.stop();
   if (forgetsPairing) await forgetPairing(held, { isAsked: false });
-  if (transition) await record(held, { ...transition, generation: held.triedGeneration });
+  if (transition) await recordTransition(held, { ...transition, generation: held.triedGeneration });
   if (retry !== undefined) retryLater(held, retry === 'back_off' ? undefined : retry);
 }
 

@@ -1,7 +1,7 @@
 import { beginDeviceSync } from '@posthorn/core/instances/device-state.ts';
 import { endPairing } from '@posthorn/core/instances/pairing.ts';
 import type { PairedIdentity } from '@posthorn/core/network/driver.ts';
-import { record } from './record-transition.ts';
+import { recordTransition } from './record-transition.ts';
 import type { SessionContext } from './session-context.ts';
 
 /** Stores the credentials and identity before the network takes the pairing as done. Throws if that fails. */
@@ -10,7 +10,7 @@ export async function onPaired(held: SessionContext, identity: PairedIdentity): 
   const credentials = deps.cipher.seal(identity.credentials);
   await endPairing(deps.db, { id: held.row.id, lease });
   await beginDeviceSync(deps.db, { id: held.row.id, lease }, identity.jid, deps.clock.now());
-  const outcome = await record(held, {
+  const outcome = await recordTransition(held, {
     to: 'CONNECTED',
     reason: 'paired',
     fields: { credentials, phone: identity.phone, jid: identity.jid, push_name: identity.pushName },

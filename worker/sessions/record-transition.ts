@@ -3,7 +3,10 @@ import type { SessionContext } from './session-context.ts';
 import type { PlannedTransition } from './session-decisions.ts';
 
 /** Records a transition of the instance, or fields that change with its state. */
-export async function record(held: SessionContext, planned: PlannedTransition): Promise<TransitionOutcome> {
+export async function recordTransition(
+  held: SessionContext,
+  planned: PlannedTransition,
+): Promise<TransitionOutcome> {
   const { deps, lease, row } = held;
   const outcome = await transitionInstance(deps, { instanceId: row.id, lease, ...planned });
   if (planned.to !== 'CONNECTED') held.watch.clear();
@@ -25,11 +28,11 @@ export async function showError(held: SessionContext, error: string): Promise<vo
   if (lastError === error) return;
   const to = state === 'CREATED' ? 'DISCONNECTED' : state;
   const reason = to === state ? null : 'connection_lost';
-  await record(held, { to, reason, fields: { last_error: error } });
+  await recordTransition(held, { to, reason, fields: { last_error: error } });
 }
 
 /** Records that the network restricts the account; the instance stays connected. */
 export async function onRestricted(held: SessionContext, restriction: string | null): Promise<void> {
   if (held.row.state !== 'CONNECTED' || held.row.restriction === restriction) return;
-  await record(held, { to: 'CONNECTED', reason: null, fields: { restriction } });
+  await recordTransition(held, { to: 'CONNECTED', reason: null, fields: { restriction } });
 }

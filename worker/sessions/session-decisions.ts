@@ -29,7 +29,7 @@ export type SettlePlan =
   | { to: 'disconnected'; transition: PlannedTransition | null };
 
 /** The current session, and the last try to open one. */
-export interface HeldSession {
+export interface CurrentSession {
   isOpen: boolean;
   /** The row's generation at the last try. A newer one means that a person has made a request since. */
   triedGeneration: number;
@@ -39,7 +39,7 @@ export interface HeldSession {
 
 export function planSettling(
   row: Pick<SessionRow, 'desired' | 'state' | 'hold' | 'generation'>,
-  held: HeldSession,
+  held: CurrentSession,
 ): SettlePlan {
   if (row.desired === 'connected') {
     const isAsked = held.triedGeneration !== row.generation;
