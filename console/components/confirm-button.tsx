@@ -53,6 +53,8 @@ export function ConfirmDialog(props: {
           <Button
             color="red"
             onClick={() => {
+              // While it fades away it still takes a second click.
+              if (!props.opened) return;
               props.onClose();
               props.onConfirm();
             }}

@@ -1,6 +1,7 @@
 import { Button, Group, Menu } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useRouter } from '@tanstack/react-router';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ConfirmDialog } from '../../components/confirm-button.tsx';
 import type { BubbleProps } from './bubble-props.ts';
@@ -17,9 +18,10 @@ export function BubbleMenu({ message, act, onQuote, onEdit }: BubbleProps) {
   const isThere = !message.deleted_at && message.status !== 'failed' && message.status !== 'queued';
   const router = useRouter();
   const [isAsked, { open: ask, close }] = useDisclosure(false);
+  const [isOpen, setOpen] = useState(false);
   return (
     <>
-      <Menu position={isOwn ? 'bottom-end' : 'bottom-start'} width={220}>
+      <Menu position={isOwn ? 'bottom-end' : 'bottom-start'} width={220} opened={isOpen} onChange={setOpen}>
         <Menu.Target>
           <Button size="compact-xs" variant="subtle" color="gray" aria-label={t('chats.actions.label')}>
             ⋯
@@ -34,7 +36,8 @@ export function BubbleMenu({ message, act, onQuote, onEdit }: BubbleProps) {
                     key={emoji}
                     p={4}
                     aria-label={t('chats.actions.react', { emoji })}
-                    onClick={() => act({ what: 'react', messageId, emoji })}
+                    // While it fades away it still takes a second click.
+                    onClick={() => isOpen && act({ what: 'react', messageId, emoji })}
                   >
                     {emoji}
                   </Menu.Item>

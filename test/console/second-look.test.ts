@@ -1,0 +1,62 @@
+/** A second click: what a page does beyond its first use. */
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { type Company, makeCompany } from './support/company.ts';
+import { PASSWORD, signIn } from './support/person.ts';
+import { useConsole } from './support/use-console.ts';
+
+const CUSTOMER = '5511987650021';
+
+const started = useConsole();
+let company: Company;
+
+async function enter(next: string, email = company.email): Promise<Page> {
+  const { page } = await started.browser.visit();
+  await page.goto(`${started.server.url}/console/login?next=${encodeURIComponent(next)}`);
+  await signIn(page, email, PASSWORD);
+  return page;
+}
+
+/** The paths below `/v1` that a page posts to from now on. */
+function notePosts(page: Page): string[] {
+  const posts: string[] = [];
+  page.on('request', (request) => {
+    if (request.method() === 'POST') posts.push(new URL(request.url()).pathname);
+  });
+  return posts;
+}
+
+describe('a double click', () => {
+  before(async () => {
+    company = await makeCompany(started.server);
+  });
+
+  test('on what a dialog asks does it once', async () => {
+    const body = { url: 'https://hooks.example.test/', events: ['call.*'] } as const;
+    const { id } = await company.client.webhooks.create({ body: { ...body, events: [...body.events] } });
+    const page = await enter(`/webhooks/${id}`);
+    const button = { name: 'Rotate the secret' };
+    await page.getByRole('button', button).click();
+    const posts = notePosts(page);
+    await page.getByRole('dialog').getByRole('button', button).dblclick();
+    await page.getByText(/^whsec_/).waitFor();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    assert.equal(posts.filter((path) => path.endsWith('/rotate-secret')).length, 1);
+    await page.context().close();
+  });
+
+  test('on an emoji reacts once', async () => {
+    const { client, instanceId } = company;
+    await client.messages.sendText({ instanceId, body: { to: CUSTOMER, text: 'React to this' } });
+    const page = await enter(`/chats?instance=${instanceId}&chat=${CUSTOMER}@s.whatsapp.net`);
+    const bubble = page.locator('[data-message]', { hasText: 'React to this' });
+    await bubble.getByText('Read').waitFor();
+    await bubble.getByRole('button', { name: 'Actions for this message' }).click();
+    const posts = notePosts(page);
+    await page.getByRole('menuitem', { name: 'React with 👍' }).dblclick();
+    await bubble.getByText('👍').waitFor();
+    assert.equal(posts.filter((path) => path.endsWith('/reaction')).length, 1);
+    await page.context().close();
+  });
+});
