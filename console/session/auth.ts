@@ -37,7 +37,7 @@ export interface Auth {
   forget(): void;
   /** Ends the session at the service and in all tabs. */
   signOut(): Promise<void>;
-  /** Ends the session here if the error says that it is over. */
+  /** Ends the session here too when an error says that it is over, and asks for the role when one says that it may not. */
   noteError(error: unknown): void;
 }
 
@@ -49,6 +49,9 @@ const OVER: readonly string[] = [
   'COMPANY_SUSPENDED',
   'UNAUTHORIZED',
 ];
+
+/** A page that is refused again and again must not renew the session each time. */
+const LEARN_ROLE_EVERY_MS = 60_000;
 
 /**
  * Holds the signed-in user. The access token is kept only in memory; the refresh token is a cookie that scripts cannot
@@ -66,6 +69,7 @@ export function createAuth(baseUrl: string, billingUrl: string): Auth {
   const listeners = new Set<() => void>();
   let state: AuthState = { user: null, ended: 'nobody' };
   let isEntering = false;
+  let roleLearntAt = Number.NEGATIVE_INFINITY;
 
   function become(next: AuthState): void {
     state = next;
@@ -84,6 +88,13 @@ export function createAuth(baseUrl: string, billingUrl: string): Auth {
     if (!state.user || !user || isEntering) return;
     if (user.user_id === state.user.user_id) entered(user);
     else location.reload();
+  }
+
+  /** The role may have changed since the token was made: the next one knows it. */
+  function learnRole(): void {
+    if (Date.now() - roleLearntAt < LEARN_ROLE_EVERY_MS) return;
+    roleLearntAt = Date.now();
+    session.renew(session.stored()?.token ?? '').catch(() => undefined);
   }
 
   const tabs = createTabs({
@@ -149,8 +160,13 @@ export function createAuth(baseUrl: string, billingUrl: string): Auth {
     },
     noteError(error) {
       if (isOver(error) && state.user) become({ user: null, ended: 'expired' });
+      if (isRefused(error)) learnRole();
     },
   };
+}
+
+function isRefused(error: unknown): boolean {
+  return error instanceof PosthornError && error.code === 'INSUFFICIENT_PERMISSIONS';
 }
 
 function isOver(error: unknown): boolean {

@@ -1,4 +1,4 @@
-/** A second click: what a page does beyond its first use. */
+/** A second click, a role that changes: what a page shows and does beyond its first use. */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -57,6 +57,22 @@ describe('a double click', () => {
     await page.getByRole('menuitem', { name: 'React with 👍' }).dblclick();
     await bubble.getByText('👍').waitFor();
     assert.equal(posts.filter((path) => path.endsWith('/reaction')).length, 1);
+    await page.context().close();
+  });
+});
+
+describe('an open page', () => {
+  test('of somebody whose role changes shows what the new role may see, as soon as it is refused', async () => {
+    const email = `admin-${Date.now()}@example.com`;
+    const body = { email, name: 'Caio', role: 'admin', password: PASSWORD } as const;
+    const { id } = await company.client.users.create({ body });
+    const page = await enter('/instances', email);
+    await page.getByRole('link', { name: 'Balcão' }).waitFor();
+    await company.client.users.update({ id, body: { role: 'agent' } });
+    await page.getByRole('link', { name: 'Balcão' }).click();
+    await page.getByRole('heading', { name: 'Messages', level: 1 }).waitFor();
+    const entries = page.getByRole('navigation').filter({ visible: true }).getByRole('link');
+    assert.deepEqual(await entries.allInnerTexts(), ['Chats', 'Messages', 'Events', 'Settings']);
     await page.context().close();
   });
 });

@@ -1,6 +1,7 @@
 import { Paper, Stack, Tabs } from '@mantine/core';
-import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { Navigate, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { useMayManage } from '../../api/api-context.ts';
 import { InstanceStateBadge } from '../../api/instance-state.tsx';
 import { Shown } from '../../api/shown.tsx';
 import { CopyText } from '../../components/copy-text.tsx';
@@ -19,6 +20,7 @@ export function InstancePage() {
   const { tab } = useSearch({ from: '/signed-in/shell/instances/$instanceId' });
   const navigate = useNavigate();
   const shown = useInstance(instanceId);
+  if (!useMayManage()) return <Navigate to="/messages" replace />;
   const open = (chosen: string | null) =>
     void navigate({
       to: '/instances/$instanceId',

@@ -1,6 +1,7 @@
 import { Group, Stack, Title } from '@mantine/core';
-import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { Navigate, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { useMayManage } from '../../api/api-context.ts';
 import { Shown } from '../../api/shown.tsx';
 import { Page } from '../../components/page.tsx';
 import { Deliveries } from './deliveries.tsx';
@@ -19,6 +20,7 @@ export function WebhookPage() {
     webhookId,
     () => void navigate({ to: '/webhooks', replace: true }),
   );
+  if (!useMayManage()) return <Navigate to="/messages" replace />;
   return (
     <Page title={webhook.data?.url ?? t('webhooks.title')}>
       <Shown query={webhook}>
