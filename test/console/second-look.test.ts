@@ -1,4 +1,4 @@
-/** A second click, a role that changes: what a page shows and does beyond its first use. */
+/** A second click, a role that changes, a group that is looked at: what a page shows and does beyond its first use. */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -73,6 +73,19 @@ describe('an open page', () => {
     await page.getByRole('heading', { name: 'Messages', level: 1 }).waitFor();
     const entries = page.getByRole('navigation').filter({ visible: true }).getByRole('link');
     assert.deepEqual(await entries.allInnerTexts(), ['Chats', 'Messages', 'Events', 'Settings']);
+    await page.context().close();
+  });
+
+  test('of a group names its people and what they are in it', async () => {
+    const { server } = started;
+    const group = { name: 'Deliveries', participants: [company.phone] };
+    const { jid } = (await server.sandbox(`/phones/${CUSTOMER}/groups`, group)) as { jid: string };
+    const page = await enter(`/chats?instance=${company.instanceId}&chat=${jid}`);
+    await page.getByRole('button', { name: 'Actions for this chat' }).click();
+    await page.getByRole('menuitem', { name: 'Details' }).click();
+    const people = page.getByRole('dialog').getByText(`${CUSTOMER} (made the group)`);
+    const lines = (await people.innerText()).split('\n');
+    assert.deepEqual(lines.toSorted(), [`${CUSTOMER} (made the group)`, company.phone].toSorted());
     await page.context().close();
   });
 });

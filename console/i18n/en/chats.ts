@@ -45,7 +45,7 @@ export const chats = {
     unknown: 'The phone knows nothing of this contact.',
     pushName: 'Profile name',
     description: 'Description',
-    roles: { superadmin: ' (made the group)', admin: ' (admin)', member: '' },
+    roles: { superadmin: 'made the group', admin: 'admin' },
     people: 'People: {{count}}',
     block: 'Block',
     unblock: 'Unblock',

@@ -47,7 +47,7 @@ export const chats: Translations['chats'] = {
     unknown: 'O telefone não sabe nada deste contato.',
     pushName: 'Nome do perfil',
     description: 'Descrição',
-    roles: { superadmin: ' (criou o grupo)', admin: ' (administra)', member: '' },
+    roles: { superadmin: 'criou o grupo', admin: 'administra' },
     people: 'Pessoas: {{count}}',
     block: 'Bloquear',
     unblock: 'Desbloquear',

@@ -87,7 +87,11 @@ function GroupFacts({ group }: { group: GroupRecord }) {
         [
           t('chats.details.people', { count: group.participants.length }),
           group.participants
-            .map(({ phone, jid, role }) => `${phone || jid}${t(`chats.details.roles.${role}`)}`)
+            .map(({ phone, jid, role }) =>
+              [phone || jid, role !== 'member' && `(${t(`chats.details.roles.${role}`)})`]
+                .filter(Boolean)
+                .join(' '),
+            )
             .join('\n'),
         ],
       ]}
