@@ -37,12 +37,6 @@ function isEmptyAllowed({ required, properties }: FieldSchema, name: string, val
   return value === '' && required?.includes(name) === true && properties?.[name]?.minLength === undefined;
 }
 
-/** The label of a field such as `quoted_id`. */
-export function labelOf(name: string): string {
-  const words = name.replaceAll('_', ' ');
-  return words[0]?.toUpperCase() + words.slice(1);
-}
-
 /** The service's error about one field: such a message begins with the field's path. */
 export function errorOfField(error: unknown, name: string): string | null {
   const message = error instanceof Error ? error.message : '';

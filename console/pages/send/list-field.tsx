@@ -1,11 +1,13 @@
 import { Button, Fieldset, Group, Input, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { fieldHint, fieldName } from '../../api/field-words.ts';
 import type { FieldSchema } from '../../api/use-send-kinds.ts';
 import type { FieldProps } from './field-props.ts';
-import { labelOf, type Values } from './fields.ts';
+import type { Values } from './fields.ts';
 
 /** A list: texts one a line, and a group of fields for each object. */
 export function ListField(props: FieldProps) {
+  const { t } = useTranslation();
   const { name, schema, value, required, onChange } = props;
   const items = Array.isArray(value) ? (value as unknown[]) : [];
   if (schema.items?.type === 'object')
@@ -19,8 +21,8 @@ export function ListField(props: FieldProps) {
     );
   return (
     <Lines
-      label={labelOf(name)}
-      description={schema.description}
+      label={fieldName(t, name)}
+      description={fieldHint(t, schema)}
       required={required}
       error={props.error}
       items={items.map(String)}
@@ -71,17 +73,17 @@ function Groups(props: {
   return (
     <Stack gap="xs" maw={560}>
       <Text size="sm" fw="var(--mantine-font-weight-medium)">
-        {labelOf(name)}
+        {fieldName(t, name)}
       </Text>
       {schema.description && (
         <Text size="xs" c="dimmed">
-          {schema.description}
+          {fieldHint(t, schema)}
         </Text>
       )}
       {props.error && <Input.Error>{props.error}</Input.Error>}
       {shown.map((item, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the groups have nothing but their place
-        <Fieldset key={at} legend={`${labelOf(name.replace(/s$/, ''))} ${at + 1}`}>
+        <Fieldset key={at} legend={`${fieldName(t, name.replace(/s$/, ''))} ${at + 1}`}>
           <Stack gap="xs">
             {fields.map(([field, of]) => (
               <FieldOfGroup
@@ -114,12 +116,13 @@ function Groups(props: {
 
 /** A field of a group; the rows of a section are groups again. */
 function FieldOfGroup(props: FieldProps) {
+  const { t } = useTranslation();
   const { name, schema, required, value, onChange } = props;
   if (schema.type === 'array') return <ListField {...props} />;
   return (
     <TextInput
-      label={labelOf(name)}
-      description={schema.description}
+      label={fieldName(t, name)}
+      description={fieldHint(t, schema)}
       required={required}
       maxLength={schema.maxLength}
       value={typeof value === 'string' ? value : ''}

@@ -1,8 +1,9 @@
 import { FileInput, SegmentedControl, Stack, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { fieldName } from '../../api/field-words.ts';
 import type { SendKind } from '../../api/use-send-kinds.ts';
-import { labelOf, SOURCES, type Values } from './fields.ts';
+import { SOURCES, type Values } from './fields.ts';
 
 const WAYS = ['file', ...SOURCES] as const;
 type Way = (typeof WAYS)[number];
@@ -41,7 +42,7 @@ export function MediaSource(props: {
       ) : (
         <TextInput
           key={way}
-          label={labelOf(way)}
+          label={fieldName(t, way)}
           description={kind.body.properties?.[way]?.description}
           type={way === 'media_url' ? 'url' : 'text'}
           maw={560}

@@ -1,7 +1,8 @@
 import { Checkbox, NativeSelect, NumberInput, Textarea, TextInput } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { fieldHint, fieldName } from '../../api/field-words.ts';
 import { MomentInput } from '../../components/moment-input.tsx';
 import type { FieldProps } from './field-props.ts';
-import { labelOf } from './fields.ts';
 import { ListField } from './list-field.tsx';
 
 /** A text whose limit is at least this gets a field with several lines. */
@@ -9,10 +10,11 @@ const LONG_CHARS = 60_000;
 
 /** The input for a field, with the values, meaning and limits of its schema. */
 export function SchemaField(props: FieldProps) {
+  const { t } = useTranslation();
   const { schema, value, onChange } = props;
   const common = {
-    label: labelOf(props.name),
-    description: schema.description,
+    label: fieldName(t, props.name),
+    description: fieldHint(t, schema),
     required: props.required,
     error: props.error,
     maw: 560,

@@ -1,0 +1,26 @@
+import type { TFunction } from 'i18next';
+import type { FieldSchema } from './use-send-kinds.ts';
+
+/** In place of the library's own separators, which stand in the words of the contract. */
+const SEPARATOR = '|';
+
+/** The name of a field of a send in the person's own words, else as the contract spells it: `quoted_id` as "Quoted id". */
+export function fieldName(t: TFunction, name: string): string {
+  const words = name.replaceAll('_', ' ');
+  return wordsOf(t, 'fieldNames', name, words[0]?.toUpperCase() + words.slice(1));
+}
+
+/** What the contract says of a field, in the person's own words where there are some. */
+export function fieldHint(t: TFunction, { description }: FieldSchema): string | undefined {
+  return description && wordsOf(t, 'fieldHints', description, description);
+}
+
+function wordsOf(
+  t: TFunction,
+  table: 'fieldNames' | 'fieldHints',
+  name: string,
+  defaultValue: string,
+): string {
+  const key = `${table}${SEPARATOR}${name}` as 'fieldNames';
+  return t(key, { keySeparator: SEPARATOR, nsSeparator: false, defaultValue }) as unknown as string;
+}

@@ -1,0 +1,3 @@
+/** The fields of sends by their names, and what is said of them by the words of the contract, which are English. */
+export const fieldNames: Readonly<Record<string, string>> = {};
+export const fieldHints: Readonly<Record<string, string>> = {};
