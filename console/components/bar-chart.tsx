@@ -1,5 +1,6 @@
 import { Group, Stack, Text, VisuallyHidden } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { numberText } from './number-text.ts';
 
 export interface Series {
   name: string;
@@ -58,7 +59,7 @@ function Column(props: { x: number; width: number; at: number; series: readonly 
 }
 
 function Legend({ series, highest }: { series: readonly Series[]; highest: number }) {
-  const { t } = useTranslation();
+  const { t, i18n } = useTranslation();
   return (
     <Group gap="md" aria-hidden="true">
       {series.map(({ name, color, values }) => (
@@ -67,7 +68,11 @@ function Legend({ series, highest }: { series: readonly Series[]; highest: numbe
             <rect width="10" height="10" rx="2" fill={`var(--mantine-color-${color}-6)`} />
           </svg>
           <Text size="sm">
-            {name}: {values.reduce((sum, value) => sum + value, 0)}
+            {name}:{' '}
+            {numberText(
+              values.reduce((sum, value) => sum + value, 0),
+              i18n.language,
+            )}
           </Text>
         </Group>
       ))}

@@ -41,7 +41,7 @@ export const common = {
   },
   loading: 'Loading',
   never: 'never',
-  highest: 'max. {{highest}}',
+  highest: 'max. {{highest, number}}',
   none: 'none',
   notFound: {
     title: 'There is no such page',

@@ -17,7 +17,7 @@ export const home = {
   webhooks: {
     title: 'Webhooks, last 24 hours',
     none: 'Nothing was delivered.',
-    share: '{{successes}} of {{total}} delivered',
+    share: '{{successes, number}} of {{total, number}} delivered',
   },
   plan: {
     title: 'Usage of the plan',

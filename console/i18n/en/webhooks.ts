@@ -48,15 +48,17 @@ export const webhooks = {
     period: 'Period',
     periods: { day: '24 hours', week: '7 days' },
     none: 'Nothing was attempted in this period.',
-    rate_one: '{{rate}} % of {{count}} attempt succeeded.',
-    rate_other: '{{rate}} % of {{count}} attempts succeeded.',
+    rate_one:
+      '{{share, number(style: percent; maximumFractionDigits: 1)}} of {{count, number}} attempt succeeded.',
+    rate_other:
+      '{{share, number(style: percent; maximumFractionDigits: 1)}} of {{count, number}} attempts succeeded.',
   },
   replayFailed: {
     title: 'Replay what failed',
     text: 'Every event whose last attempt at this address failed is attempted again at once.',
     since: 'Failed since',
     submit: 'Replay all of it',
-    done: 'Attempted again: {{queued}}. Left out: {{skipped}}.',
+    done: 'Attempted again: {{queued, number}}. Left out: {{skipped, number}}.',
   },
   classes: {
     permanent_4xx: 'refused for good',

@@ -43,7 +43,7 @@ export const common: Translations['common'] = {
   },
   loading: 'Carregando',
   never: 'nunca',
-  highest: 'máx. {{highest}}',
+  highest: 'máx. {{highest, number}}',
   none: 'nenhum',
   notFound: {
     title: 'Esta página não existe',

@@ -24,7 +24,7 @@ export const home: Translations['home'] = {
   webhooks: {
     title: 'Webhooks, últimas 24 horas',
     none: 'Nada foi entregue.',
-    share: '{{successes}} de {{total}} entregues',
+    share: '{{successes, number}} de {{total, number}} entregues',
   },
   plan: {
     title: 'Uso do plano',

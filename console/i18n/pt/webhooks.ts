@@ -50,15 +50,17 @@ export const webhooks: Translations['webhooks'] = {
     period: 'Período',
     periods: { day: '24 horas', week: '7 dias' },
     none: 'Nada foi tentado neste período.',
-    rate_one: '{{rate}} % de {{count}} tentativa foi bem respondida.',
-    rate_other: '{{rate}} % de {{count}} tentativas foram bem respondidas.',
+    rate_one:
+      '{{share, number(style: percent; maximumFractionDigits: 1)}} de {{count, number}} tentativa foi bem respondida.',
+    rate_other:
+      '{{share, number(style: percent; maximumFractionDigits: 1)}} de {{count, number}} tentativas foram bem respondidas.',
   },
   replayFailed: {
     title: 'Repetir o que falhou',
     text: 'Todo evento cuja última tentativa neste endereço falhou é tentado de novo na hora.',
     since: 'Falhou desde',
     submit: 'Repetir tudo',
-    done: 'Tentados de novo: {{queued}}. Deixados de fora: {{skipped}}.',
+    done: 'Tentados de novo: {{queued, number}}. Deixados de fora: {{skipped, number}}.',
   },
   classes: {
     permanent_4xx: 'recusado de vez',

@@ -4,9 +4,10 @@ import { useTranslation } from 'react-i18next';
 import { INSTANCE_TONES, InstanceStateBadge } from '../../api/instance-state.tsx';
 import { Card } from '../../components/card.tsx';
 import { TextLink } from '../../components/links.tsx';
+import { numberText } from '../../components/number-text.ts';
 
 export function InstancesByState({ instances }: Pick<CompanyUsage, 'instances'>) {
-  const { t } = useTranslation();
+  const { t, i18n } = useTranslation();
   const states = (Object.keys(INSTANCE_TONES) as InstanceState[]).map(
     (state) => [state, instances.filter((instance) => instance.state === state).length] as const,
   );
@@ -17,7 +18,7 @@ export function InstancesByState({ instances }: Pick<CompanyUsage, 'instances'>)
         .map(([state, count]) => (
           <Group key={state} justify="space-between">
             <InstanceStateBadge state={state} />
-            <Text size="sm">{count}</Text>
+            <Text size="sm">{numberText(count, i18n.language)}</Text>
           </Group>
         ))}
     </Card>

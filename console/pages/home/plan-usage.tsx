@@ -5,6 +5,7 @@ import { bytesText } from '../../components/bytes-text.ts';
 import { Card } from '../../components/card.tsx';
 import { TextLink } from '../../components/links.tsx';
 import { Meter } from '../../components/meter.tsx';
+import { numberText } from '../../components/number-text.ts';
 
 const COUNTED = ['instances', 'users', 'webhooks'] as const;
 
@@ -13,6 +14,7 @@ export function PlanUsage({ plan }: Pick<CompanyUsage, 'plan'>) {
   const { t, i18n } = useTranslation();
   const { storage_bytes: storage } = plan;
   const bytes = (count: number) => bytesText(count, i18n.language);
+  const number = (count: number) => numberText(count, i18n.language);
   return (
     <Card title={t('home.plan.title')} action={<TextLink to="/billing">{t('billing.title')}</TextLink>}>
       {COUNTED.map((what) => (
@@ -20,7 +22,7 @@ export function PlanUsage({ plan }: Pick<CompanyUsage, 'plan'>) {
           key={what}
           label={t(`home.plan.${what}`)}
           share={plan[what].used / plan[what].limit}
-          text={`${plan[what].used} / ${plan[what].limit}`}
+          text={`${number(plan[what].used)} / ${number(plan[what].limit)}`}
         />
       ))}
       <Meter

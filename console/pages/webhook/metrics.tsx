@@ -64,7 +64,9 @@ function Columns({ metrics }: { metrics: WebhookMetrics }) {
         ]}
       />
       <Text size="sm">
-        {total === 0 ? t('webhooks.metrics.none') : t('webhooks.metrics.rate', { rate, count: total })}
+        {total === 0
+          ? t('webhooks.metrics.none')
+          : t('webhooks.metrics.rate', { share: rate / 100, count: total })}
       </Text>
     </>
   );
