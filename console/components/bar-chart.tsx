@@ -30,14 +30,15 @@ export function BarChart(props: { title: string; labels: readonly string[]; seri
         height={HEIGHT}
       >
         <line x1="0" x2={WIDTH} y1={HEIGHT} y2={HEIGHT} stroke="var(--mantine-color-default-border)" />
-        {labels.map((label, at) => (
-          <Column key={label} x={at * step} width={step - GAP} at={at} series={series} highest={highest} />
+        {labels.map((_, at) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: two hours have one label when summer time ends
+          <Column key={at} x={at * step} width={step - GAP} at={at} series={series} highest={highest} />
         ))}
       </svg>
       <Group justify="space-between" aria-hidden="true">
-        {[labels[0], labels[Math.floor(labels.length / 2)], labels.at(-1)].map((label) => (
-          <Text key={label} size="xs" c="dimmed">
-            {label}
+        {[0, Math.floor(labels.length / 2), labels.length - 1].map((at) => (
+          <Text key={at} size="xs" c="dimmed">
+            {labels[at]}
           </Text>
         ))}
       </Group>
@@ -108,7 +109,8 @@ function Figures({
         </thead>
         <tbody>
           {labels.map((label, at) => (
-            <tr key={label}>
+            // biome-ignore lint/suspicious/noArrayIndexKey: as above
+            <tr key={at}>
               <th scope="row">{label}</th>
               {series.map(({ name, values }) => (
                 <td key={name}>{values[at]}</td>
