@@ -8,13 +8,17 @@ const exactFormat = byLanguage(
   (language) => new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium' }),
 );
 
-/** A time such as "3 min ago", kept up to date, with the exact time in the user's zone on hover. */
-export function TimeText({ at }: { at: string }) {
+/**
+ * "3 min ago", for as long as it is looked at, with the exact time in the person's zone on hover. For what has an hour of
+ * its own, `isExact` shows that, and the other on hover.
+ */
+export function TimeText({ at, isExact = false }: { at: string; isExact?: boolean }) {
   const { i18n } = useTranslation();
-  const text = useSyncExternalStore(onTick, () => relativeTime(new Date(at), new Date(), i18n.language));
+  const relative = useSyncExternalStore(onTick, () => relativeTime(new Date(at), new Date(), i18n.language));
+  const exact = exactTime(at, i18n.language);
   return (
-    <time dateTime={at} title={exactTime(at, i18n.language)}>
-      {text}
+    <time dateTime={at} title={isExact ? relative : exact}>
+      {isExact ? exact : relative}
     </time>
   );
 }

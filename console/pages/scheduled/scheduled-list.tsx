@@ -2,6 +2,7 @@ import { Button, Stack, Table } from '@mantine/core';
 import type { ScheduledSend } from '@posthorn/sdk/index.ts';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/api-error.tsx';
+import { textOfMessage } from '../../api/message-status.tsx';
 import { Shown } from '../../api/shown.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { TextLink } from '../../components/links.tsx';
@@ -18,6 +19,8 @@ const TONES: Readonly<Record<ScheduledSend['status'], Tone>> = {
   cancelled: 'idle',
 };
 
+const SHOWN_CHARS = 200;
+
 export function ScheduledList({ instanceId }: { instanceId: string }) {
   const { t } = useTranslation();
   const { list, cancel } = useScheduled(instanceId);
@@ -30,7 +33,13 @@ export function ScheduledList({ instanceId }: { instanceId: string }) {
             <EmptyState text={t('queue.noScheduled')} />
           ) : (
             <WindowRows
-              head={[t('messages.type'), t('messages.form.to'), t('messages.status'), t('queue.sendAt'), '']}
+              head={[
+                t('messages.content'),
+                t('messages.form.to'),
+                t('messages.status'),
+                t('queue.sendAt'),
+                '',
+              ]}
               rows={sends}
               keyOf={({ id }) => id}
               list={list}
@@ -47,15 +56,20 @@ export function ScheduledList({ instanceId }: { instanceId: string }) {
 function SendCells({ send, onCancel }: { send: ScheduledSend; onCancel: () => void }) {
   const { t } = useTranslation();
   const { instance_id: instanceId, id, status, failed_reason: reason } = send;
+  const text = textOfMessage({ content: send.body }).slice(0, SHOWN_CHARS) || send.type;
   return (
     <>
       <Table.Td>
         {status === 'queued' ? (
-          <TextLink to="/instances/$instanceId/messages/$messageId" params={{ instanceId, messageId: id }}>
-            {send.type}
+          <TextLink
+            to="/instances/$instanceId/messages/$messageId"
+            params={{ instanceId, messageId: id }}
+            className="one-line"
+          >
+            {text}
           </TextLink>
         ) : (
-          send.type
+          <span className="one-line">{text}</span>
         )}
       </Table.Td>
       <Table.Td className="foreign">{String(send.body.to ?? '')}</Table.Td>
@@ -66,7 +80,7 @@ function SendCells({ send, onCancel }: { send: ScheduledSend; onCancel: () => vo
         />
       </Table.Td>
       <Table.Td>
-        <TimeText at={send.send_at} />
+        <TimeText at={send.send_at} isExact={status === 'scheduled'} />
       </Table.Td>
       <Table.Td>
         {status === 'scheduled' && (
