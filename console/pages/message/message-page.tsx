@@ -3,7 +3,7 @@ import type { Message } from '@posthorn/sdk/index.ts';
 import { useParams } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { MessageStatusBadge, textOfMessage } from '../../api/message-status.tsx';
-import { personOf } from '../../api/person-of.ts';
+import { personOf, STATUS_CHAT } from '../../api/person-of.ts';
 import { Shown } from '../../api/shown.tsx';
 import { BodyText } from '../../components/body-text.tsx';
 import { CopyText } from '../../components/copy-text.tsx';
@@ -90,7 +90,14 @@ function Content({ message }: { message: Message }) {
 }
 
 function ChatLink({ message }: { message: Message }) {
+  const { t } = useTranslation();
   const { instance_id: instance, chat_jid: chat, chat_name: name, phone } = message;
+  if (chat === STATUS_CHAT)
+    return (
+      <TextLink to="/messages/status" search={{ instance }}>
+        {t('status.title')}
+      </TextLink>
+    );
   return (
     <TextLink to="/chats" search={{ instance, chat }}>
       <PersonName name={name} id={phone} otherwise={personOf(chat)} />

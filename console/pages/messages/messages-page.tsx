@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { ChosenInstance } from '../../api/chosen-instance.tsx';
 import { MessageStatusBadge, textOfMessage } from '../../api/message-status.tsx';
 import { MessageTabs } from '../../api/message-tabs.tsx';
-import { personOf } from '../../api/person-of.ts';
+import { partyOf } from '../../api/person-of.ts';
 import { Shown } from '../../api/shown.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ButtonLink, TextLink } from '../../components/links.tsx';
@@ -101,7 +101,7 @@ function MessageCells({ message }: { message: Message }) {
       <Table.Td>
         <span className="one-line short">
           {t(`messages.directions.${message.direction}`)}:{' '}
-          <PersonName name={message.chat_name} id={message.phone} otherwise={personOf(message.chat_jid)} />
+          <PersonName name={message.chat_name} id={message.phone} otherwise={partyOf(t, message.chat_jid)} />
         </span>
       </Table.Td>
       <Table.Td>

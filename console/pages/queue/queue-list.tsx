@@ -2,7 +2,7 @@ import { Button, Stack, Table } from '@mantine/core';
 import type { QueueTask } from '@posthorn/sdk/index.ts';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/api-error.tsx';
-import { personOf } from '../../api/person-of.ts';
+import { partyOf } from '../../api/person-of.ts';
 import { Shown } from '../../api/shown.tsx';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { durationText } from '../../components/duration-text.ts';
@@ -75,7 +75,7 @@ function TaskCells(props: { task: QueueTask; instanceId: string; onCancel: () =>
           {task.operation}
         </TextLink>
       </Table.Td>
-      <Table.Td className="foreign">{personOf(task.chat_jid)}</Table.Td>
+      <Table.Td className="foreign">{partyOf(t, task.chat_jid)}</Table.Td>
       <Table.Td>{task.typing_until ? <Typing until={task.typing_until} /> : t('queue.waiting')}</Table.Td>
       <Table.Td>
         <TimeText at={task.created_at} />
