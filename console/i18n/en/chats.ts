@@ -12,6 +12,7 @@ export const chats = {
   unread_one: '{{count}} unread message',
   unread_other: '{{count}} unread messages',
   conversation: 'Conversation',
+  noMessages: 'No message yet. The first one begins the chat.',
   messages: 'Messages, the newest first',
   replyTo: 'Reply to: {{text}}',
   deleted: 'This message was deleted.',

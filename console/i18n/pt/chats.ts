@@ -14,6 +14,7 @@ export const chats: Translations['chats'] = {
   unread_one: '{{count}} mensagem não lida',
   unread_other: '{{count}} mensagens não lidas',
   conversation: 'Conversa',
+  noMessages: 'Ainda não há mensagens. A primeira começa a conversa.',
   messages: 'Mensagens, a mais nova primeiro',
   replyTo: 'Responder a: {{text}}',
   deleted: 'Esta mensagem foi apagada.',

@@ -17,8 +17,14 @@ export function AttachButton({ onChoose }: { onChoose: (file: File | null) => vo
       }}
     >
       {(button) => (
-        <Button {...button} variant="default" flex="none">
-          {t('chats.attach')}
+        <Button {...button} variant="default" flex="none" px={{ base: 'sm', sm: 'md' }}>
+          <Text span inherit visibleFrom="sm">
+            {t('chats.attach')}
+          </Text>
+          {/* A phone needs the room for what one writes. */}
+          <Text span inherit hiddenFrom="sm" role="img" aria-label={t('chats.attach')}>
+            +
+          </Text>
         </Button>
       )}
     </FileButton>

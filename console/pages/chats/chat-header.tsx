@@ -2,6 +2,7 @@ import { Button, Group, Menu, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/api-error.tsx';
+import { personOf } from '../../api/person-of.ts';
 import { ButtonLink } from '../../components/links.tsx';
 import { ChatDetails } from './chat-details.tsx';
 import { nameOf } from './chat-list.tsx';
@@ -28,7 +29,7 @@ export function ChatHeader(props: { instanceId: string; chatId: string; show: st
           {t('common.actions.back')}
         </ButtonLink>
         <Text fw={600} className="one-line" flex={1}>
-          {chat ? nameOf(chat) : chatId}
+          {chat ? nameOf(chat) : personOf(chatId)}
         </Text>
         {isUnread && (
           <Button

@@ -24,16 +24,22 @@ export function Conversation(props: { instanceId: string; chatId: string; show: 
     <section className="second-pane" aria-label={t('chats.conversation')}>
       <ChatHeader {...props} />
       <Shown query={messages}>
-        {(rows) => (
-          <Stack component="ol" className="conversation" aria-label={t('chats.messages')} tabIndex={0}>
-            <Bubbles rows={rows} act={act} onQuote={quote} onEdit={edit} />
-            {messages.hasNextPage && (
-              <li>
-                <MoreButton list={messages} />
-              </li>
-            )}
-          </Stack>
-        )}
+        {(rows) =>
+          rows.length === 0 ? (
+            <Text size="sm" c="dimmed" ta="center" p="xl" flex={1}>
+              {t('chats.noMessages')}
+            </Text>
+          ) : (
+            <Stack component="ol" className="conversation" aria-label={t('chats.messages')} tabIndex={0}>
+              <Bubbles rows={rows} act={act} onQuote={quote} onEdit={edit} />
+              {messages.hasNextPage && (
+                <li>
+                  <MoreButton list={messages} />
+                </li>
+              )}
+            </Stack>
+          )
+        }
       </Shown>
       {act.error && <ApiError error={act.error} />}
       {quoted && <Quote message={quoted} onDrop={() => quote(null)} />}
