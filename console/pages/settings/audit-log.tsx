@@ -51,7 +51,9 @@ export function AuditLog() {
             {(entry) => (
               <>
                 <Table.Td>{entry.action}</Table.Td>
-                <Table.Td className="foreign">{whoDid(entry)}</Table.Td>
+                <Table.Td className="foreign" miw="8rem">
+                  {whoDid(entry)}
+                </Table.Td>
                 <Table.Td>
                   {Object.keys(entry.detail).length > 0 && (
                     <Code className="foreign">{JSON.stringify(entry.detail)}</Code>
