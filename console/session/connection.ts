@@ -34,7 +34,7 @@ export function createConnection(baseUrl: string): Connection {
   async function ask(...[input, init]: Parameters<typeof globalThis.fetch>): Promise<Response> {
     try {
       const answer = await globalThis.fetch(input, init);
-      become(troubleOf(answer.status), Number(answer.headers.get('retry-after')));
+      become(await troubleOf(answer), Number(answer.headers.get('retry-after')));
       return answer;
     } catch (error) {
       if (!init?.signal?.aborted) become('unreachable');
@@ -57,9 +57,29 @@ export function createConnection(baseUrl: string): Connection {
   };
 }
 
-function troubleOf(status: number): Trouble | null {
-  if (status === 429) return 'limited';
-  return [502, 503, 504].includes(status) ? 'unavailable' : null;
+const TROUBLES: Readonly<Record<number, Trouble>> = {
+  429: 'limited',
+  502: 'unavailable',
+  503: 'unavailable',
+  504: 'unavailable',
+};
+/** Codes of the service that speak of itself. Others of these statuses speak of an address, a provider or one budget. */
+const OF_SERVICE: readonly unknown[] = ['RATE_LIMITED', 'SERVICE_UNAVAILABLE'];
+
+async function troubleOf(answer: Response): Promise<Trouble | null> {
+  const trouble = TROUBLES[answer.status];
+  if (!trouble) return null;
+  const code = await codeOf(answer.clone());
+  return code === undefined || OF_SERVICE.includes(code) ? trouble : null;
+}
+
+/** Undefined where something in front of the service has answered. */
+async function codeOf(answer: Response): Promise<unknown> {
+  try {
+    return ((await answer.json()) as { error_code?: unknown }).error_code;
+  } catch {
+    return undefined;
+  }
 }
 
 const PASSING_STATUSES: readonly number[] = [408, 425, 429, 500, 502, 503, 504];

@@ -123,6 +123,22 @@ describe('an open page', () => {
     await page.context().close();
   });
 
+  test('does not call the service unavailable for a file that cannot be fetched', async () => {
+    const { page } = await beginToWrite('with a file from elsewhere');
+    await page.getByLabel('What to send').selectOption('Send an image');
+    await page.getByText('An address', { exact: true }).click();
+    await page.getByRole('textbox', { name: 'Media url' }).fill('https://nowhere.example.test/bread.png');
+    await page.evaluate(`
+      globalThis.hasTold = false;
+      new MutationObserver(() => {
+        globalThis.hasTold ||= document.body.innerText.includes(${JSON.stringify(UNAVAILABLE)});
+      }).observe(document.body, { subtree: true, childList: true })`);
+    await page.getByRole('button', { name: 'Send an image' }).click();
+    await page.getByText('MEDIA_FETCH_FAILED').waitFor();
+    assert.equal(await page.evaluate('hasTold'), false);
+    await page.context().close();
+  });
+
   test('in a browser that calls itself offline keeps using a service that it reaches, and signs out', async () => {
     const { page } = await beginToWrite('while offline');
     await page.evaluate(`dispatchEvent(new Event('offline'))`);
