@@ -74,7 +74,8 @@ describe('a page', () => {
   });
 
   test('in Portuguese has Portuguese words for each field of each send', async () => {
-    const page = await enter(`/messages/new?instance=${company.instanceId}`, { locale: 'pt-BR' });
+    const at = `/messages/new?instance=${company.instanceId}`;
+    const page = await enter(at, { locale: 'pt-BR', size: PHONE });
     const kinds = page.getByLabel('O que enviar');
     await kinds.waitFor();
     const known = new Set(Object.values(fieldHints));
@@ -84,6 +85,13 @@ describe('a page', () => {
       await kinds.selectOption(path);
       for (const add of await page.getByRole('button', { name: 'Adicionar' }).all()) await add.click();
       const form = page.locator('form');
+      const sources = form.locator('.mantine-SegmentedControl-root');
+      if (await sources.isVisible()) {
+        await sources.getByText('Endereço', { exact: true }).click();
+        const last = sources.locator('label').last();
+        const [whole, part] = [await sources.boundingBox(), await last.boundingBox()];
+        assert.ok(whole && part && part.x + part.width <= whole.x + whole.width, 'the last source is whole');
+      }
       for (const hint of await form.locator('.mantine-InputWrapper-description').allInnerTexts()) {
         const words = hint.replace(/\. Um por linha$/, '');
         if (!known.has(words) && !words.startsWith('No seu fuso horário')) foreign.add(`${path}: ${hint}`);

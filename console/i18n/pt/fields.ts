@@ -77,6 +77,9 @@ export const fieldHints: Translations['fieldHints'] = {
   'At most 50; two or more make one grouped card': 'No máximo 50; dois ou mais formam um só cartão',
   'The UUID or the network id of a message': 'O UUID ou o id na rede de uma mensagem',
   'An empty string takes the reaction back': 'Vazio retira a reação',
+  'Fetched before the send is accepted; cached for 7 days':
+    'Buscado antes de o envio ser aceito; guardado por 7 dias',
+  'Stored or received media of this instance': 'Um arquivo guardado ou recebido nesta instância',
   'What is asked': 'O que se pergunta',
   'What can be chosen': 'O que se pode escolher',
   'How many options one person may choose': 'Quantas opções uma pessoa pode escolher',

@@ -60,7 +60,7 @@ export const messages: Translations['messages'] = {
     kind: 'O que enviar',
     to: 'Para',
     source: 'De onde vem o arquivo',
-    sources: { file: 'Um arquivo', media_url: 'Um endereço', media_id: 'Mídia guardada' },
+    sources: { file: 'Arquivo', media_url: 'Endereço', media_id: 'Guardado aqui' },
     file: 'Arquivo',
     chooseFile: 'Escolha um arquivo',
     onePerLine: 'Um por linha',

@@ -1,7 +1,7 @@
 import { FileInput, SegmentedControl, Stack, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { fieldName } from '../../api/field-words.ts';
+import { fieldHint, fieldName } from '../../api/field-words.ts';
 import type { SendKind } from '../../api/use-send-kinds.ts';
 import { SOURCES, type Values } from './fields.ts';
 
@@ -43,7 +43,7 @@ export function MediaSource(props: {
         <TextInput
           key={way}
           label={fieldName(t, way)}
-          description={kind.body.properties?.[way]?.description}
+          description={fieldHint(t, kind.body.properties?.[way] ?? {})}
           type={way === 'media_url' ? 'url' : 'text'}
           maw={560}
           required
