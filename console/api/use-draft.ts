@@ -3,9 +3,14 @@ import { useAuth, useUser } from './api-context.ts';
 
 /**
  * The state of a form, which outlives the end of the session: after a new sign-in the user finds the form unchanged,
- * including its idempotency key. Leaving the page in any other way drops it.
+ * its idempotency key included. Leaving the page otherwise drops it, unless it `staysOpen`: one turns to another chat and
+ * back while one writes.
  */
-export function useDraft<T>(form: string, first: T | (() => T)): [T, (next: T) => void] {
+export function useDraft<T>(
+  form: string,
+  first: T | (() => T),
+  { staysOpen = false } = {},
+): [T, (next: T) => void] {
   const { drafts, state } = useAuth();
   const name = `${useUser().user_id} ${form}`;
   const [value, setValue] = useState<T>(
@@ -18,8 +23,9 @@ export function useDraft<T>(form: string, first: T | (() => T)): [T, (next: T) =
   useEffect(() => {
     drafts.delete(name);
     return () => {
-      if (state().ended === 'expired') drafts.set(name, last.current);
+      const { ended } = state();
+      if (ended === 'expired' || (staysOpen && ended === null)) drafts.set(name, last.current);
     };
-  }, [drafts, state, name]);
+  }, [drafts, state, name, staysOpen]);
   return [value, setValue];
 }

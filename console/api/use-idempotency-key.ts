@@ -5,8 +5,8 @@ import { useDraft } from './use-draft.ts';
  * The idempotency key of a form: the message is sent once, even after a second click or a lost answer. A changed
  * content needs a new key: the form calls `changed` with its mutation, which has `handlers`.
  */
-export function useIdempotencyKey(form: string) {
-  const [key, setKey] = useDraft(`${form} key`, newKey);
+export function useIdempotencyKey(form: string, options?: { staysOpen: boolean }) {
+  const [key, setKey] = useDraft(`${form} key`, newKey, options);
   const isOther = useRef(false);
   const renew = () => setKey(newKey());
   return {

@@ -76,6 +76,29 @@ describe('an open page', () => {
     await page.context().close();
   });
 
+  test('of the chats keeps what one writes while one looks at another chat', async () => {
+    const { client, instanceId } = company;
+    const other = '5511987650023';
+    for (const to of [CUSTOMER, other])
+      await client.messages.sendText({ instanceId, body: { to, text: `Hello ${to}` } });
+    const page = await enter(`/chats?instance=${instanceId}&chat=${CUSTOMER}@s.whatsapp.net`);
+    const field = page.getByRole('textbox', { name: 'Write a message' });
+    await field.fill('Half a thought');
+    await page.getByRole('link', { name: other }).click();
+    await page
+      .getByRole('list', { name: /Messages/ })
+      .getByText(`Hello ${other}`)
+      .waitFor();
+    assert.equal(await field.inputValue(), '');
+    await page.getByRole('link', { name: `Hello ${CUSTOMER}` }).click();
+    await page
+      .getByRole('list', { name: /Messages/ })
+      .getByText(`Hello ${CUSTOMER}`)
+      .waitFor();
+    assert.equal(await field.inputValue(), 'Half a thought');
+    await page.context().close();
+  });
+
   test('of a group names its people and what they are in it', async () => {
     const { server } = started;
     const group = { name: 'Deliveries', participants: [company.phone] };

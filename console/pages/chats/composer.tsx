@@ -1,6 +1,6 @@
 import { Button, Group, Textarea } from '@mantine/core';
 import type { Message } from '@posthorn/sdk/index.ts';
-import { type KeyboardEvent, type RefObject, useEffect, useRef, useState } from 'react';
+import { type KeyboardEvent, type RefObject, useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/api-error.tsx';
 import { textOfMessage } from '../../api/message-status.tsx';
@@ -23,11 +23,10 @@ export function Composer(props: {
   const { t } = useTranslation();
   const { edited, act, onDone, quotedId } = props;
   const label = t(edited ? 'chats.change' : 'chats.write');
-  const [text, setText] = useDraft(
-    `chat ${props.instanceId} ${props.chatId} ${edited?.message_id ?? 'text'}`,
-    edited ? textOfMessage(edited) : '',
-  );
-  const [file, setFile] = useState<File | null>(null);
+  const form = `chat ${props.instanceId} ${props.chatId} ${edited?.message_id ?? 'new'}`;
+  const draft = { staysOpen: !edited };
+  const [text, setText] = useDraft(`${form} text`, edited ? textOfMessage(edited) : '', draft);
+  const [file, setFile] = useDraft<File | null>(`${form} file`, null, draft);
   const { send, changed } = useComposer(props.instanceId, props.chatId);
   const isBusy = send.isPending || act.isPending;
   const hint = isPassing(send.error) ? t('messages.form.sameKey') : undefined;

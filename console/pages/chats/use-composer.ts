@@ -18,7 +18,9 @@ const BY_MIME = [
 export function useComposer(instanceId: string, to: string) {
   const client = useClient();
   const queries = useQueryClient();
-  const { key, renew, handlers, changed } = useIdempotencyKey(`chat ${instanceId} ${to}`);
+  const { key, renew, handlers, changed } = useIdempotencyKey(`chat ${instanceId} ${to}`, {
+    staysOpen: true,
+  });
   const send = useMutation({
     ...handlers,
     mutationFn: ({ text, file, quotedId }: Draft) => {
