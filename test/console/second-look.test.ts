@@ -99,6 +99,20 @@ describe('an open page', () => {
     await page.context().close();
   });
 
+  test('of the chats says of a deleted message that it was deleted', async () => {
+    const { client, instanceId } = company;
+    const to = '5511987650024';
+    const { message_id } = await client.messages.sendText({ instanceId, body: { to, text: 'Wrong one' } });
+    const page = await enter(`/chats?instance=${instanceId}`);
+    const row = page.getByRole('link', { name: to });
+    await row.getByText('Wrong one').waitFor();
+    while ((await client.messages.get({ instanceId, messageId: message_id })).status !== 'read')
+      await page.waitForTimeout(50);
+    await client.messages.remove({ instanceId, messageId: message_id, body: { to, message_id } });
+    await row.getByText('This message was deleted.').waitFor();
+    await page.context().close();
+  });
+
   test('of a group names its people and what they are in it', async () => {
     const { server } = started;
     const group = { name: 'Deliveries', participants: [company.phone] };

@@ -1,6 +1,7 @@
 import { Badge, Group, SegmentedControl, Text } from '@mantine/core';
 import type { Chat } from '@posthorn/sdk/index.ts';
 import { useNavigate } from '@tanstack/react-router';
+import type { TFunction } from 'i18next';
 import { useTranslation } from 'react-i18next';
 import { Shown } from '../../api/shown.tsx';
 import { ElementRows } from '../../components/element-rows.tsx';
@@ -81,7 +82,7 @@ function ChatRow(props: { chat: Chat; instanceId: string; isChosen: boolean; sho
       </Group>
       <Group justify="space-between" wrap="nowrap" gap="xs">
         <Text size="sm" c="dimmed" className="one-line">
-          {last && `${last.direction === 'outbound' ? '→ ' : ''}${last.preview || last.type}`}
+          {last && `${last.direction === 'outbound' ? '→ ' : ''}${previewOf(t, last)}`}
         </Text>
         {(unread > 0 || chat.marked_unread) && (
           <Badge size="sm" flex="none" variant="filled" aria-label={t('chats.unread', { count: unread })}>
@@ -91,6 +92,11 @@ function ChatRow(props: { chat: Chat; instanceId: string; isChosen: boolean; sho
       </Group>
     </TextLink>
   );
+}
+
+/** The words of the last message, else its type; a text without words was deleted. */
+function previewOf(t: TFunction, { preview, type }: NonNullable<Chat['last_message']>): string {
+  return preview || (type === 'text' ? t('chats.deleted') : type);
 }
 
 /** The name of a chat, else its phone, else its id. */
