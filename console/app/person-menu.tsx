@@ -29,7 +29,7 @@ export function PersonMenu({ user }: { user: Session }) {
           maw="11rem"
           aria-label={t('common.navigation.open', { name: user.name })}
         >
-          {user.name}
+          <span className="one-line">{user.name}</span>
         </Button>
       </Menu.Target>
       <Menu.Dropdown>

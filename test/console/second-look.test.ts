@@ -113,6 +113,17 @@ describe('an open page', () => {
     await page.context().close();
   });
 
+  test('cuts a long name of the person with a sign that it is cut', async () => {
+    const email = `long-${Date.now()}@example.com`;
+    const name = 'Maria Aparecida '.repeat(10).trim();
+    await company.client.users.create({ body: { email, name, role: 'agent', password: PASSWORD } });
+    const page = await enter('/settings', email);
+    await page.getByRole('button', { name: /Open the menu/ }).waitFor();
+    const cut = "getComputedStyle(document.querySelector('header button .one-line')).textOverflow";
+    assert.equal(await page.evaluate(cut), 'ellipsis');
+    await page.context().close();
+  });
+
   test('of a group names its people and what they are in it', async () => {
     const { server } = started;
     const group = { name: 'Deliveries', participants: [company.phone] };
