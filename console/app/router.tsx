@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, Outlet } from '@tanstack/react-router';
+import { LoadingRows, SHOWN_AFTER_MS } from '../components/loaded.tsx';
 import { textsOf } from '../components/search-text.ts';
 import { readFilters } from '../pages/messages/filters.ts';
 import { NotFound } from '../pages/not-found/not-found.tsx';
@@ -197,6 +198,8 @@ export function createConsoleRouter(basepath: string) {
     // A page fetches its data through its own queries, which have a cache.
     defaultPreloadStaleTime: 0,
     scrollRestoration: true,
+    defaultPendingComponent: LoadingRows,
+    defaultPendingMs: SHOWN_AFTER_MS,
     defaultNotFoundComponent: NotFound,
     defaultErrorComponent: Crashed,
   });

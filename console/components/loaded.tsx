@@ -9,7 +9,7 @@ export interface Loading<T> {
 }
 
 /** The loading sign appears only after this time, so that a short wait shows none. */
-const SHOWN_AFTER_MS = 300;
+export const SHOWN_AFTER_MS = 300;
 
 /** The result of a query, a loading sign, or an error. */
 export function Loaded<T>(props: {
@@ -29,15 +29,20 @@ export function Loaded<T>(props: {
 }
 
 function LateSkeleton() {
-  const { t } = useTranslation();
   const [isLate, setLate] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setLate(true), SHOWN_AFTER_MS);
     return () => clearTimeout(timer);
   }, []);
+  return <LoadingRows isShown={isLate} />;
+}
+
+/** The place of what is on its way. */
+export function LoadingRows({ isShown = true }: { isShown?: boolean }) {
+  const { t } = useTranslation();
   return (
     <Stack gap="xs" role="status" aria-label={t('common.loading')} mih={120}>
-      {isLate && [1, 2, 3].map((row) => <Skeleton key={row} height={36} />)}
+      {isShown && [1, 2, 3].map((row) => <Skeleton key={row} height={36} />)}
     </Stack>
   );
 }

@@ -76,6 +76,22 @@ describe('an open page', () => {
     await page.context().close();
   });
 
+  test('gives way to a sign of waiting while the code of the next one is on its way', async () => {
+    const page = await enter(`/instances/${company.instanceId}`);
+    await page.getByText('History').waitFor();
+    const held = Promise.withResolvers<void>();
+    await page.context().route('**/assets/webhooks-page-*', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await page.getByRole('link', { name: 'Webhooks' }).click();
+    await page.getByRole('main').getByRole('status', { name: 'Loading' }).waitFor();
+    assert.equal(await page.getByText('History').filter({ visible: true }).count(), 0);
+    held.resolve();
+    await page.getByRole('heading', { name: 'Webhooks', level: 1 }).waitFor();
+    await page.context().close();
+  });
+
   test('of the chats keeps what one writes while one looks at another chat', async () => {
     const { client, instanceId } = company;
     const other = '5511987650023';
