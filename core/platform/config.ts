@@ -1,4 +1,4 @@
-import { isIP, isIPv4, isIPv6 } from 'node:net';
+import { isIP } from 'node:net';
 import {
   DEFAULT_REQUESTS_PER_MINUTE,
   MEDIA_FETCH_TIMEOUT_S,
@@ -9,72 +9,31 @@ import { z } from 'zod/v4';
 import { amqpUrl } from './broker/broker-url.ts';
 import { consoleUrl } from './console-url.ts';
 import { databaseUrl } from './database/cluster-url.ts';
-import { type AddressRange, parseAddressRange } from './http/client-address.ts';
-
-const flag = z.stringbool();
-const port = z.coerce.number().int().min(0).max(65535);
-const positive = z.coerce.number().int().positive();
-/** A day at most: a timer that is given more than 24 days fires at once. */
-const seconds = positive.max(86_400);
-/** A century at most: a date that is computed with more may be out of range. */
-const days = positive.max(36_500);
-/** Without the protocol asked for, `app.example.com:3000` is a URL too, of the scheme `app.example.com`. */
-const webUrl = z.url({ protocol: /^https?$/, error: 'must be a URL with http:// or https://' });
-
-/** Comma-separated values, each of which `isOne`. */
-function listOf(isOne: (text: string) => boolean, expected: string) {
-  return z
-    .string()
-    .default('')
-    .transform((list, context) => {
-      const texts = list.split(',').map((text) => text.trim());
-      const given = texts.filter(Boolean);
-      if (!given.every(isOne)) context.addIssue(`must be ${expected}, separated by commas`);
-      return given;
-    });
-}
-
-const ENCRYPTION_KEY_FORM = /^[0-9a-fA-F]{64}$/;
-const HOST_NAME = /^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/i;
-
-function isPort(text: string): boolean {
-  return /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535;
-}
-
-/** `host:port` as a URL has them, whose IPv6 addresses stand in brackets. */
-function isHostAndPort(text: string): boolean {
-  const [, host = '', v6, port = ''] = /^(\[([^\]]*)\]|[^:]+):(\d+)$/.exec(text) ?? [];
-  const isHost = v6 === undefined ? HOST_NAME.test(host) : isIPv6(v6);
-  return isHost && isPort(port);
-}
-
-/** `name@example.com`, or `Some Name <name@example.com>`. */
-const SENDER = /^(?:[^<>@\r\n]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/;
-
-/** `address`, `address:port` or `[IPv6 address]:port`, as `node:dns` takes them. */
-function isServerAddress(text: string): boolean {
-  const [bracketed, v6 = '', v6Port = '53'] = /^\[([^\]]*)\](?::(\d*))?$/.exec(text) ?? [];
-  if (bracketed) return isIPv6(v6) && isPort(v6Port);
-  const [host = '', port = '', ...more] = text.split(':');
-  return isIP(text) !== 0 || (isIPv4(host) && more.length === 0 && isPort(port));
-}
-
-/** Comma-separated ranges or addresses. */
-const addressRanges = z
-  .string()
-  .default('')
-  .transform((list, context): AddressRange[] => {
-    const given = list
-      .split(',')
-      .map((text) => text.trim())
-      .filter(Boolean);
-    try {
-      return given.map(parseAddressRange);
-    } catch {
-      context.addIssue('must be addresses or ranges like 10.0.0.0/8, separated by commas');
-      return [];
-    }
-  });
+import {
+  addressRanges,
+  bucketName,
+  days,
+  ENCRYPTION_KEY_FORM,
+  flag,
+  HOST_NAME,
+  isHostAndPort,
+  isServerAddress,
+  listenAddress,
+  listOf,
+  MAILBOX,
+  numberOf,
+  oneOf,
+  port,
+  positive,
+  SENDER,
+  seconds,
+  smtpUrl,
+  socketUrl,
+  standbyUrl,
+  textOf,
+  webUrl,
+  wholeOf,
+} from './setting-kinds.ts';
 
 const DRIVER_NAMES = ['sandbox', 'whatsapp', 'whatsapp-cloud'] as const;
 export type DriverName = (typeof DRIVER_NAMES)[number];
@@ -95,19 +54,19 @@ const networkDrivers = z
  * embedded part by the real one, independently of the others.
  */
 export const configSchema = z.object({
-  NODE_ENV: z.enum(['development', 'test', 'production']).default('production'),
+  NODE_ENV: oneOf(['development', 'test', 'production']).default('production'),
   /** The collector of traces; without it none are made. */
   OTEL_EXPORTER_OTLP_ENDPOINT: webUrl.optional(),
   /** The share of traces that are sent. */
-  OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1),
-  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  OTEL_TRACES_SAMPLER_ARG: numberOf(0, 1).default(1),
+  LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   /** Address the HTTP servers listen on. */
-  HOST: z.string().min(1).default('127.0.0.1'),
+  HOST: listenAddress.default('127.0.0.1'),
   PORT: port.default(8080),
   BILLING_PORT: port.default(8081),
   SANDBOX_PORT: port.default(8090),
   /** Not HOST: opening the API to the network must not open this, which asks for no credentials. */
-  SANDBOX_HOST: z.string().min(1).default('127.0.0.1'),
+  SANDBOX_HOST: listenAddress.default('127.0.0.1'),
   /** Host names, besides those of this machine, under which the sandbox's control API answers; comma-separated. */
   SANDBOX_ALLOWED_HOSTS: z.string().default(''),
   /** Port of a worker's own /health, /ready and /metrics; without it the worker does not listen. */
@@ -115,19 +74,19 @@ export const configSchema = z.object({
   DATA_DIR: z.string().min(1).default('.data'),
   DATABASE_URL: databaseUrl,
   /** A standby of it, for reports and exports. */
-  DATABASE_READ_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+  DATABASE_READ_URL: standbyUrl.optional(),
   /** Connections of each process to PostgreSQL, the few dedicated ones aside. */
   DATABASE_POOL_SIZE: positive.default(12),
   AMQP_URL: amqpUrl,
   /** The networks that instances may be on, comma-separated; the first is that of an instance that names none. */
   NETWORK_DRIVERS: networkDrivers,
-  SANDBOX_URL: z.url({ protocol: /^wss?$/ }).default('ws://127.0.0.1:8090/ws'),
+  SANDBOX_URL: socketUrl.default('ws://127.0.0.1:8090/ws'),
   /** Sends of an instance that the sandbox has not answered yet. */
   SANDBOX_WINDOW: positive.default(32),
   SANDBOX_AUTO_PAIR: flag.default(true),
   SANDBOX_KEEP_MESSAGES: positive.default(20_000),
   /** The WebSocket address of the WhatsApp network; another one only where that can't be reached. */
-  WHATSAPP_URL: z.url({ protocol: /^wss?$/ }).default('wss://web.whatsapp.com/ws/chat'),
+  WHATSAPP_URL: socketUrl.default('wss://web.whatsapp.com/ws/chat'),
   /** Meta's Graph API; another server that speaks it only for tests and trials. */
   GRAPH_URL: webUrl.default('https://graph.facebook.com'),
   GRAPH_VERSION: z
@@ -140,10 +99,10 @@ export const configSchema = z.object({
   /** Users may try sends from a shared instance of the sandbox. */
   PLAYGROUND_ENABLED: flag.default(false),
   /** Least time between two sends of an instance; the default depends on the network. */
-  PACING_MIN_MS: z.coerce.number().int().min(0).max(600_000).optional(),
+  PACING_MIN_MS: wholeOf(0, 600_000).optional(),
   /** The longest time that a text is typed before it is sent; 0: none is, and without it there is no limit. */
-  HUMANIZE_MAX_SECONDS: z.coerce.number().min(0).max(86_400).optional(),
-  JWT_SECRET: z.string().min(32),
+  HUMANIZE_MAX_SECONDS: numberOf(0, 86_400).optional(),
+  JWT_SECRET: textOf(32),
   /** Further secrets whose signatures are taken: the next one, or the last one. */
   JWT_SECRETS_ACCEPTED: listOf((text) => text.length >= 32, 'secrets of at least 32 characters'),
   /** Encrypts credentials and webhook secrets at rest: 32 bytes, as 64 hex digits. */
@@ -156,16 +115,10 @@ export const configSchema = z.object({
   /** Without one, our own console: PUBLIC_URL and `/console`. */
   FRONTEND_URL: webUrl.optional(),
   /** E-mail addresses, comma-separated, that may be superadmin of company 1. */
-  SUPERADMIN_EMAILS: z
-    .string()
-    .default('')
-    .transform((list) =>
-      list
-        .split(',')
-        .map((email) => email.trim().toLowerCase())
-        .filter(Boolean),
-    ),
-  SMTP_URL: z.url({ protocol: /^smtps?$/ }).optional(),
+  SUPERADMIN_EMAILS: listOf((text) => MAILBOX.test(text), 'e-mail addresses').transform((emails) =>
+    emails.map((email) => email.toLowerCase()),
+  ),
+  SMTP_URL: smtpUrl.optional(),
   MAIL_FROM: z
     .string()
     .regex(SENDER, 'must be an address like name@example.com, or Name <name@example.com>')
@@ -174,13 +127,13 @@ export const configSchema = z.object({
   ALLOW_PRIVATE_WEBHOOKS: flag.default(false),
   HTTP_TIMEOUT: seconds.default(MEDIA_FETCH_TIMEOUT_S).describe('seconds'),
   /** `none` answers 503 to everything that needs media; else the bucket that is named, or files in DATA_DIR. */
-  MEDIA_STORAGE: z.enum(['auto', 'none']).default('auto'),
-  GCS_BUCKET: z.string().min(3).optional(),
+  MEDIA_STORAGE: oneOf(['auto', 'none']).default('auto'),
+  GCS_BUCKET: bucketName.optional(),
   /** Another server that speaks the API of Google Cloud Storage, asked without credentials. */
   GCS_API_ENDPOINT: webUrl.optional(),
   GCS_PROJECT_ID: z.string().min(1).optional(),
   /** A bucket of S3, or of S3_ENDPOINT; not together with GCS_BUCKET. */
-  S3_BUCKET: z.string().min(3).optional(),
+  S3_BUCKET: bucketName.optional(),
   /** Another server that speaks the API of S3. */
   S3_ENDPOINT: webUrl.optional(),
   S3_REGION: z.string().min(1).default('us-east-1'),
@@ -189,10 +142,10 @@ export const configSchema = z.object({
   /** Without them the AWS SDK looks for credentials where it always does. */
   S3_ACCESS_KEY_ID: z.string().min(1).optional(),
   S3_SECRET_ACCESS_KEY: z.string().min(1).optional(),
-  S3_SERVER_SIDE_ENCRYPTION: z.enum(['AES256', 'aws:kms']).optional(),
+  S3_SERVER_SIDE_ENCRYPTION: oneOf(['AES256', 'aws:kms']).optional(),
   MEDIA_RETENTION_DAYS: days.default(MEDIA_RETENTION_DAYS),
   /** Shorter than a network may hold a message back, one would be taken for new when it comes again. */
-  MESSAGE_RETENTION_DAYS: days.min(30).optional(),
+  MESSAGE_RETENTION_DAYS: wholeOf(30, 36_500).optional(),
   MESSAGE_ARCHIVE: flag.default(true),
   MEDIA_MEMORY_MB: positive.default(128),
   MEDIA_SPOOL_MB: positive.default(8192),
@@ -219,7 +172,7 @@ export const configSchema = z.object({
   /** Authenticates the provider's webhooks; required with ASAAS_API_KEY. */
   ASAAS_WEBHOOK_SECRET: z.string().min(1).optional(),
   /** Authenticates the services to each other. */
-  INTERNAL_SECRET: z.string().min(32).optional(),
+  INTERNAL_SECRET: textOf(32).optional(),
   /** Base URL of the pages that OAuth redirects lead to; the default is FRONTEND_URL. */
   OAUTH_FRONTEND_REDIRECT_URL: webUrl.optional(),
   OAUTH_GOOGLE_ENABLED: flag.default(false),
@@ -246,7 +199,7 @@ export const configSchema = z.object({
   /** The DNS servers that it asks through; the system's without it. */
   REPUTATION_RESOLVER: listOf(isServerAddress, 'IP addresses, with a port where it is not 53'),
   /** The token for /metrics; without it only this machine may read it. */
-  METRICS_TOKEN: z.string().min(16).optional(),
+  METRICS_TOKEN: textOf(16).optional(),
   /** Proxies whose X-Forwarded-For is trusted. */
   TRUSTED_PROXIES: addressRanges,
   /** Event streams that a company, and one key or user of it, may have open in each process. */
@@ -257,7 +210,7 @@ export const configSchema = z.object({
   /** The average rate that requests and answers must reach beyond that, in bytes a second. */
   TRANSFER_MIN_BYTES_PER_SECOND: positive.default(16 * 1024),
   /** How long messaging and billing serve as before after SIGTERM, while /ready says that they drain. */
-  SHUTDOWN_DELAY_SECONDS: z.coerce.number().min(0).max(3_600).optional(),
+  SHUTDOWN_DELAY_SECONDS: numberOf(0, 3_600).optional(),
   /** How long work in progress may take after that. */
   SHUTDOWN_GRACE_SECONDS: seconds.default(10),
 });
@@ -269,11 +222,11 @@ export class ConfigError extends Error {
   override name = 'ConfigError';
 }
 
-type Environment = Record<string, string | undefined>;
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Reads the settings; throws {@link ConfigError} for the first one that is missing, wrong, or against another. */
 export function loadConfig(env: Environment): Config {
-  const config = read(configSchema, env);
+  const config = readSettings(configSchema, env);
   if (config.GCS_BUCKET && config.S3_BUCKET)
     throw new ConfigError('S3_BUCKET: media is stored in one bucket, and GCS_BUCKET names another');
   if (config.S3_ACCESS_KEY_ID && !config.S3_SECRET_ACCESS_KEY)
@@ -285,16 +238,22 @@ export function loadConfig(env: Environment): Config {
 
 /** The one setting that migrating takes; throws as {@link loadConfig} does. */
 export function loadDatabaseUrl(env: Environment): string {
-  return read(configSchema.pick({ DATABASE_URL: true }), env).DATABASE_URL;
+  return readSettings(configSchema.pick({ DATABASE_URL: true }), env).DATABASE_URL;
 }
 
-function read<T extends z.ZodType>(schema: T, env: Environment): z.output<T> {
-  const given = Object.fromEntries(
-    Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
-  );
+/** Reads what `schema`, a part of {@link configSchema}, has; throws as {@link loadConfig} does. */
+export function readSettings<T extends z.ZodType>(schema: T, env: Environment): z.output<T> {
+  const given = onlyGiven(env);
   const parsed = schema.safeParse(given);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0]!;
   const name = issue.path.join('.');
   throw new ConfigError(given[name] === undefined ? `${name} is required` : `${name}: ${issue.message}`);
+}
+
+/** An empty value, as env files have them, counts as none. */
+export function onlyGiven(env: Environment): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).filter((entry): entry is [string, string] => Boolean(entry[1]?.trim())),
+  );
 }

@@ -1,7 +1,5 @@
-import { type Config, loadConfig } from '@posthorn/core/platform/config.ts';
+import { type Config, type Environment, loadConfig, onlyGiven } from '@posthorn/core/platform/config.ts';
 import type { Secrets } from './secrets.ts';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface Settings {
   config: Config;
@@ -15,9 +13,7 @@ export interface Settings {
  * wrong setting must be reported before anything is started.
  */
 export function readSettings(env: Environment): Settings {
-  const set = Object.fromEntries(
-    Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
-  );
+  const set = onlyGiven(env);
   const port = set.PORT ?? '8080';
   const config = loadConfig({
     NODE_ENV: 'development',

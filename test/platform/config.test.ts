@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ConfigError, loadConfig } from '@posthorn/core/platform/config.ts';
+import { ConfigError, configSchema, loadConfig } from '@posthorn/core/platform/config.ts';
 
 const REQUIRED = {
   DATABASE_URL: 'postgres://127.0.0.1/x',
@@ -28,6 +28,44 @@ describe('an unusable setting stops the start:', () => {
     assert.deepEqual(MEDIA_PRIVATE_HOSTS, ['minio:9000', '10.0.0.7:80', '[fd00::7]:443']);
     for (const value of ['minio', 'http://minio:9000', 'minio:9000/files', 'minio:0', 'fd00::7:443', '*:80'])
       refused('MEDIA_PRIVATE_HOSTS', value);
+  });
+
+  it('any other one, in words that say which form is taken', () => {
+    const wrong = [
+      'no such',
+      '-1',
+      '1.5',
+      '1e99',
+      'http://x:y:z',
+      's3://bucket/path',
+      'a, b c',
+      '127.0.0.1:80',
+    ];
+    for (const name of Object.keys(configSchema.shape))
+      for (const value of wrong)
+        try {
+          loadConfig({ ...REQUIRED, [name]: value });
+        } catch (err) {
+          assert.ok(err instanceof ConfigError);
+          assert.doesNotMatch(err.message, /Invalid|expected|received|Too (small|big)/, `${name}=${value}`);
+        }
+    for (const [name, value, message] of [
+      ['PORT', 'eighty', 'PORT: must be a whole number from 0 to 65535'],
+      ['DATABASE_POOL_SIZE', '0', 'DATABASE_POOL_SIZE: must be a whole number, 1 or more'],
+      ['HUMANIZE_MAX_SECONDS', '-1', 'HUMANIZE_MAX_SECONDS: must be a number from 0 to 86400'],
+      ['PLAYGROUND_ENABLED', 'perhaps', 'PLAYGROUND_ENABLED: must be true or false'],
+      ['NODE_ENV', 'prod', 'NODE_ENV: must be development, test or production'],
+      ['JWT_SECRET', 'short', 'JWT_SECRET: must have at least 32 characters'],
+      ['SMTP_URL', 'mail.example.com', 'SMTP_URL: must be a URL with smtp:// or smtps://'],
+      ['HOST', 'http://a', 'HOST: must be an IP address or a host name, without a port'],
+      ['SUPERADMIN_EMAILS', 'me', 'SUPERADMIN_EMAILS: must be e-mail addresses, separated by commas'],
+      ['S3_BUCKET', 's3://media', 'S3_BUCKET: must be the name of a bucket, without s3://, gs:// or a path'],
+    ] as const)
+      assert.throws(() => loadConfig({ ...REQUIRED, [name]: value }), { name: 'ConfigError', message });
+  });
+
+  it('but not a blank one, which counts as none', () => {
+    assert.equal(loadConfig({ ...REQUIRED, PORT: ' ' }).PORT, 8080);
   });
 
   it('two buckets, or half a credential', () => {
