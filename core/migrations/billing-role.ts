@@ -94,7 +94,10 @@ export async function billingConnectionUrl(options: {
   if (options.own === undefined) {
     if (await mayBecomeBillingRole(options.databaseUrl)) settings.push(`-c role=${BILLING_ROLE}`);
     else
-      options.log.warn({ role: BILLING_ROLE }, 'the database role cannot be used, billing works without it');
+      options.log.warn(
+        { role: BILLING_ROLE },
+        'the database role cannot be used: billing works with all rights of its user. With CREATEROLE, migrate makes the role',
+      );
   }
   const url = new URL(options.own ?? options.databaseUrl);
   url.searchParams.set('options', [url.searchParams.get('options') ?? '', ...settings].join(' ').trim());

@@ -19,7 +19,8 @@ export async function runMain(name: string, main: () => Promise<void>): Promise<
   }
 }
 
-const FOLDER_FAULTS: Record<string, string> = {
+/** By the code of an error, what is wrong with a folder. */
+export const FOLDER_FAULTS: Readonly<Record<string, string>> = {
   EACCES: 'not ours to write',
   EPERM: 'not ours to write',
   EROFS: 'read-only',
@@ -33,18 +34,28 @@ const FOLDER_FAULTS: Record<string, string> = {
 function explain(err: unknown): string {
   if (err instanceof ConfigError || err instanceof StartError) return oneLine(err.message);
   if (!(err instanceof Error)) return String(err);
-  const { code, port, address, path } = err as NodeJS.ErrnoException & { port?: number; address?: string };
-  if (code === 'EADDRINUSE') return `port ${port} is in use: stop what listens there, or set another port`;
-  if (code === 'EACCES' && port !== undefined) return `port ${port} may not be listened on: set another port`;
-  if (code === 'EADDRNOTAVAIL') return `${address} is no address of this machine: set HOST to one`;
-  // Only errors of files have a path.
-  if (path !== undefined && code !== undefined && FOLDER_FAULTS[code] !== undefined)
-    return `${path} cannot be used: ${FOLDER_FAULTS[code]}; DATA_DIR names the folder`;
+  const { code, path } = err as NodeJS.ErrnoException;
+  const fault = FOLDER_FAULTS[code ?? ''];
+  // Only errors of files have a path; one of a write to an open file says no more than that the disk is full.
+  if (fault !== undefined && path !== undefined)
+    return `${path} cannot be used: ${fault}; DATA_DIR names the folder`;
+  if (code === 'ENOSPC' || code === 'EDQUOT') return `DATA_DIR cannot be written: ${fault}`;
   if (code === '42P01' || code === '42703')
     return 'the database is not at the schema of this version: run npm run migrate first';
   if (code === '28P01' || code === '28000' || code === '3D000')
     return `DATABASE_URL: ${oneLine(err.message)}`;
-  if (isUnavailable(err)) return `the database cannot be reached: ${oneLine(err.message || String(code))}`;
+  if (code === '42501')
+    return `DATABASE_URL: its user lacks a right (${oneLine(err.message)}): let it own the database`;
+  // Everything else that speaks TLS is tried again instead of ending a start.
+  if (/does not support SSL/.test(err.message))
+    return 'DATABASE_URL: its sslmode asks for TLS, which the server does not speak';
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return 'DATABASE_URL: the certificate of the server has another name: use that name, which is no IP address';
+  if (/CERT|^ERR_TLS_/.test(code ?? ''))
+    return `DATABASE_URL: ${oneLine(err.message)}: NODE_EXTRA_CA_CERTS names a file with certificates to trust`;
+  if (/^(53|25006$)/.test(code ?? '')) return `the database takes no work: ${oneLine(err.message)}`;
+  if (isUnavailable(err))
+    return `the database cannot be reached: ${oneLine(err.message || String(code))}; DATABASE_URL names it`;
   return err.stack ?? err.message;
 }
 

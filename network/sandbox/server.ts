@@ -5,6 +5,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { limitTransfers, type TransferLimits } from '@posthorn/core/platform/http/transfer-limits.ts';
+import { listenFault } from '@posthorn/core/platform/listen-fault.ts';
 import { WebSocketServer } from 'ws';
 import { callRoutes } from './control/call-routes.ts';
 import { CDN_PATH, serveCdn } from './control/cdn-http.ts';
@@ -237,11 +238,12 @@ function pingAll(sessions: ReadonlySet<Session>) {
 }
 
 function listen(http: ReturnType<typeof createServer>, port: number, host: string): Promise<number> {
-  return new Promise((resolve, reject) => {
+  const listening = new Promise<number>((resolve, reject) => {
     http.once('error', reject);
     http.listen(port, host, () => {
       http.off('error', reject);
       resolve((http.address() as AddressInfo).port);
     });
   });
+  return listening.catch(listenFault({ host, port }, { host: 'SANDBOX_HOST', port: 'SANDBOX_PORT' }));
 }

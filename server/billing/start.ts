@@ -11,6 +11,7 @@ import { withoutTrailingSlashes } from '@posthorn/core/platform/http/base-url.ts
 import { createAddressReader } from '@posthorn/core/platform/http/client-address.ts';
 import { createMetricsAccess } from '@posthorn/core/platform/http/metrics-access.ts';
 import { transferLimits } from '@posthorn/core/platform/http/transfer-limits.ts';
+import { listenFault } from '@posthorn/core/platform/listen-fault.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import type { Metrics } from '@posthorn/core/platform/process/metrics.ts';
@@ -69,7 +70,11 @@ export async function startBilling(deps: {
     isDraining: shutdown.isDraining,
   });
   shutdown.add('billing server', () => server.close());
-  const port = await server.listen(config.BILLING_PORT, config.HOST);
+  const port = await server
+    .listen(config.BILLING_PORT, config.HOST)
+    .catch(
+      listenFault({ host: config.HOST, port: config.BILLING_PORT }, { host: 'HOST', port: 'BILLING_PORT' }),
+    );
   log.info({ host: config.HOST, port }, 'listening');
   return port;
 }

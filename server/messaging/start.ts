@@ -6,6 +6,7 @@ import { answeringInTime } from '@posthorn/core/platform/database/in-time.ts';
 import { createOrm } from '@posthorn/core/platform/database/orm.ts';
 import { openReportReads } from '@posthorn/core/platform/database/report-reads.ts';
 import { reconnectCounter } from '@posthorn/core/platform/database/watch-pool.ts';
+import { listenFault } from '@posthorn/core/platform/listen-fault.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import type { Metrics } from '@posthorn/core/platform/process/metrics.ts';
@@ -79,7 +80,9 @@ export async function startMessaging(deps: {
     isDraining: shutdown.isDraining,
   });
   shutdown.add('messaging server', () => server.close());
-  const port = await server.listen(config.PORT, config.HOST);
+  const port = await server
+    .listen(config.PORT, config.HOST)
+    .catch(listenFault({ host: config.HOST, port: config.PORT }, { host: 'HOST', port: 'PORT' }));
   log.info({ host: config.HOST, port }, 'listening');
   return port;
 }

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { StartError } from '@posthorn/core/platform/run-main.ts';
+import { FOLDER_FAULTS, StartError } from '@posthorn/core/platform/run-main.ts';
 
 export interface DataDir {
   /** Absolute path. */
@@ -27,8 +27,7 @@ export function openDataDir(given: string): DataDir {
     lock = new DatabaseSync(path.join(dir, 'lock'));
   } catch (cause) {
     const { code } = cause as { code?: string };
-    const why =
-      code === 'ERR_SQLITE_ERROR' || code === 'EPERM' || code === 'EACCES' ? 'not ours to write' : code;
+    const why = code === 'ERR_SQLITE_ERROR' ? 'not ours to write' : (FOLDER_FAULTS[code ?? ''] ?? code);
     throw new StartError(`DATA_DIR ${dir} cannot be used: ${why}`, { cause });
   }
   try {

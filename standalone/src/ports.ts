@@ -1,19 +1,20 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { StartError } from '@posthorn/core/platform/run-main.ts';
+import { listenFault } from '@posthorn/core/platform/listen-fault.ts';
 
 /**
- * Rejects if one of the ports, named like their settings, is taken: before the database is created, not after. Other
- * faults of listening are thrown as they are.
+ * Rejects if one of the ports, named like their settings as the host is, cannot be listened on: before the database is
+ * created, not after.
  */
-export async function ensurePortsFree(host: string, ports: Readonly<Record<string, number>>): Promise<void> {
+export async function ensurePortsFree(
+  host: Readonly<{ name: string; value: string }>,
+  ports: Readonly<Record<string, number>>,
+): Promise<void> {
   for (const [name, port] of Object.entries(ports)) {
-    if (port === 0) continue;
-    const probe = createServer().listen(port, host);
-    await once(probe, 'listening').catch((err: NodeJS.ErrnoException) => {
-      if (err.code !== 'EADDRINUSE') throw err;
-      throw new StartError(`port ${port} is in use: stop what listens there, or set ${name} to another one`);
-    });
+    const probe = createServer().listen(port, host.value);
+    await once(probe, 'listening').catch(
+      listenFault({ host: host.value, port }, { host: host.name, port: name }),
+    );
     probe.close();
     await once(probe, 'close');
   }

@@ -9,6 +9,7 @@ import { reconnectCounter } from '@posthorn/core/platform/database/watch-pool.ts
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { createMetrics, type Metrics } from '@posthorn/core/platform/process/metrics.ts';
 import type { Shutdown } from '@posthorn/core/platform/process/shutdown.ts';
+import { StartError } from '@posthorn/core/platform/run-main.ts';
 import { openTracing } from '@posthorn/core/platform/tracing/open-tracing.ts';
 import type { SandboxServer } from '@posthorn/network/sandbox/server.ts';
 import { startBilling } from '@posthorn/server/billing/start.ts';
@@ -47,8 +48,7 @@ export async function startStandalone(deps: StandaloneDeps): Promise<Standalone>
   // First of all, so that a second npm start reports that, and not a port in use.
   const held = openDataDir(given.DATA_DIR);
   shutdown.add('data folder', held.release);
-  await ensurePortsFree(given.HOST, { PORT: given.PORT, BILLING_PORT: given.BILLING_PORT });
-  if (embedded.sandbox) await ensurePortsFree(given.SANDBOX_HOST, { SANDBOX_PORT: given.SANDBOX_PORT });
+  await ensurePorts(deps.settings);
   const { config, databaseDir } = await openData({ ...deps, dataDir: held.dir });
   await migrate(config.DATABASE_URL);
 
@@ -94,6 +94,18 @@ function urlOf(host: string, port: number): string {
   const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
+async function ensurePorts({ config, embedded }: Settings): Promise<void> {
+  const { HOST, PORT, BILLING_PORT, SANDBOX_HOST, SANDBOX_PORT } = config;
+  const taken = [PORT, BILLING_PORT, ...(embedded.sandbox ? [SANDBOX_PORT] : [])].filter(
+    (port) => port !== 0,
+  );
+  if (new Set(taken).size < taken.length)
+    throw new StartError('PORT, BILLING_PORT and SANDBOX_PORT: each has to be another port');
+  await ensurePortsFree({ name: 'HOST', value: HOST }, { PORT, BILLING_PORT });
+  if (embedded.sandbox)
+    await ensurePortsFree({ name: 'SANDBOX_HOST', value: SANDBOX_HOST }, { SANDBOX_PORT });
+}
+
 
 async function openBroker(
   config: Config,

@@ -22,6 +22,7 @@ const ROLES = {
   sandbox: { entry: 'network/sandbox/main.ts', port: 'SANDBOX_PORT' },
 } as const;
 type Role = keyof typeof ROLES;
+const WITHOUT_RIGHTS = 'start failures';
 const entryOf = (role: Role | 'migrate') =>
   role === 'migrate' ? 'core/migrations/migrate-main.ts' : ROLES[role].entry;
 
@@ -120,6 +121,43 @@ describe('a start that fails says why in one line:', () => {
         { DATABASE_URL: 'postgres://nowhere.invalid/x' },
         /the database cannot be reached: .*nowhere\.invalid/,
       ));
+
+  for (const role of Object.keys(ROLES) as Role[])
+    it(`${role}: nobody knows the name that it shall listen on`, () => {
+      const host = role === 'sandbox' ? 'SANDBOX_HOST' : 'HOST';
+      return assertOneLine(role, { [host]: 'nowhere.invalid' }, new RegExp(`: ${host}: nowhere\\.invalid `));
+    });
+
+  it('posthorn: two services on one port', () =>
+    assertOneLine('posthorn', { PORT: '18080', BILLING_PORT: '18080' }, /each has to be another port/));
+
+  it('worker: its ffmpeg is none', () =>
+    assertOneLine('worker', { FFMPEG_PATH: '/nowhere' }, /FFMPEG_PATH: .*5\.1/));
+
+  it('migrate: the server speaks no TLS', () => {
+    const url = new URL(parts.url);
+    url.searchParams.set('sslmode', 'verify-full');
+    return assertOneLine('migrate', { DATABASE_URL: url.href }, /DATABASE_URL: its sslmode asks for TLS/);
+  });
+
+  it('migrate: its user may make nothing', async (t) => {
+    await parts.db.query(`CREATE ROLE "${WITHOUT_RIGHTS}" LOGIN PASSWORD 'none'`);
+    t.after(() => parts.db.query(`DROP ROLE "${WITHOUT_RIGHTS}"`));
+    const url = new URL(urlOf('not_migrated'));
+    url.username = WITHOUT_RIGHTS;
+    url.password = 'none';
+    await assertOneLine('migrate', { DATABASE_URL: url.href }, /DATABASE_URL: its user lacks a right \(.+\)/);
+  });
+
+  it('any: its disk is full', async () => {
+    const main = `import { openSync, writeSync } from 'node:fs';
+      import { runMain } from '@posthorn/core/platform/run-main.ts';
+      await runMain('any', async () => { writeSync(openSync('/dev/full', 'w'), 'x'); });`;
+    const ended = await run(process.execPath, ['--input-type=module', '-e', main], {
+      cwd: projectRoot,
+    }).catch((err) => err);
+    assert.equal(ended.stderr, 'any: DATA_DIR cannot be written: the disk is full\n');
+  });
 
   for (const url of ['mysql://127.0.0.1/x', 'no url'])
     it(`migrate: ${url} is no address of a PostgreSQL`, () =>

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { StartError } from '@posthorn/core/platform/run-main.ts';
 
 const run = promisify(execFile);
 const TIMEOUT_MS = 10_000;
@@ -46,7 +47,7 @@ export async function findFfmpeg(options: {
     problem = `${candidate} is too old: install ${NEEDED}`;
   }
   if (options.path !== undefined)
-    throw new Error(`FFMPEG_PATH: this program does not run or is no ${NEEDED}`);
+    throw new StartError(`FFMPEG_PATH: this program does not run or is no ${NEEDED}`);
   return { ffmpeg: null, problem };
 }
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { listenFault } from '../listen-fault.ts';
 import type { Metrics } from '../process/metrics.ts';
 import { type Check, checkReadiness } from '../process/readiness.ts';
 import { createHttpServerCloser } from './close-http-server.ts';
@@ -78,7 +79,7 @@ export async function startHealthServer(options: {
     timeoutAnswer: () => ({ status: 'request timeout', service }),
   });
   server.listen(options.port, options.host);
-  await once(server, 'listening');
+  await once(server, 'listening').catch(listenFault(options, { host: 'HOST', port: 'WORKER_PORT' }));
   return {
     port: (server.address() as AddressInfo).port,
     close: closer.close,

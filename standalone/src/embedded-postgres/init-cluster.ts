@@ -40,9 +40,7 @@ export async function initCluster(
     );
   } catch (cause) {
     const said = String((cause as { stderr?: string }).stderr ?? '').trim();
-    throw new StartError(`the database could not be made: ${said.split('\n').at(-1) || String(cause)}`, {
-      cause,
-    });
+    throw new StartError(`the database could not be made: ${reasonIn(said) || String(cause)}`, { cause });
   } finally {
     rmSync(passwordFile, { force: true });
   }
@@ -52,6 +50,12 @@ export async function initCluster(
 /** The whole environment of the server's programs: nothing from ours, which may contain secrets. */
 export function serverEnv(): Record<string, string> {
   return { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
+}
+
+/** After its fault initdb tells what it cleans up, and hints. */
+function reasonIn(said: string): string | undefined {
+  const lines = said.split('\n');
+  return lines.find((line) => /error:|FATAL|PANIC/.test(line)) ?? lines.at(-1);
 }
 
 function giveTo(file: string, { user }: DataDirectory): void {
