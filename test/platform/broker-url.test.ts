@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { brokerUrl, nodesOf } from '@posthorn/core/platform/broker/broker-url.ts';
+import { createRabbitBroker } from '@posthorn/core/platform/broker/rabbitmq.ts';
+import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { testConfig } from '../support/config.ts';
+import { waitFor } from '../support/process.ts';
 
 describe('an AMQP_URL', () => {
   test('with several nodes names each, and is a URL with the first', () => {
@@ -35,4 +38,15 @@ describe('an AMQP_URL', () => {
         (err: Error) => err.message.includes(`AMQP_URL: ${why}`) && !err.message.includes('secret'),
       );
     });
+});
+
+test('a broker that was never reached is told by the name of its setting, and not as lost', async () => {
+  const told: string[] = [];
+  const broker = createRabbitBroker({
+    url: 'amqp://127.0.0.1:1',
+    log: createLog({ level: 'warn', role: 'test', to: { write: (line) => void told.push(line) } }),
+  });
+  await waitFor(() => told.length > 0);
+  await broker.close();
+  assert.match(told[0]!, /"msg":"the broker of AMQP_URL is not reached, trying again"/);
 });

@@ -120,10 +120,17 @@ function connect({
     // The broker's own default; the library's 8 kB would cut a message into many frames.
     frameMax: 131_072,
   });
+  let wasUp = false;
+  connection.on('connection', () => {
+    wasUp = true;
+  });
   // The first failure of a row only, the library keeps quiet about the retries.
   connection.on('error', (err) => {
     onLost?.();
-    log.warn({ err, connection: name }, 'broker connection lost, reconnecting');
+    const what = wasUp
+      ? 'broker connection lost, reconnecting'
+      : 'the broker of AMQP_URL is not reached, trying again';
+    log.warn({ err, connection: name }, what);
   });
   connection.on('connection.blocked', (reason) =>
     log.warn({ reason, connection: name }, 'broker blocks publishers'),
