@@ -3,7 +3,7 @@ import type { Standalone } from './start.ts';
 
 /** The text shown once everything answers: the addresses, and the commands to type next. */
 export function announce(standalone: Standalone, tookMs: number): string {
-  const { messagingUrl, billingUrl, sandboxUrl, dataDir, databaseDir } = standalone;
+  const { messagingUrl, billingUrl, dataDir, databaseDir } = standalone;
   const steps = [...addresses(standalone), 'npx msgctl quick-register --email you@example.com'];
   const database = databaseDir === null ? 'DATABASE_URL' : databaseDir;
   return `
@@ -12,7 +12,7 @@ Posthorn is ready after ${(tookMs / 1000).toFixed(1)} s. Ctrl-C stops it.
   console   ${messagingUrl}/console
   API       ${messagingUrl}
   billing   ${billingUrl}
-  network   ${sandboxUrl === null ? 'SANDBOX_URL' : `${sandboxUrl}  (a sandbox: nothing leaves this machine)`}
+  network   ${networkOf(standalone)}
   data      ${shown(dataDir)}
   database  ${shown(database)}
 
@@ -21,6 +21,13 @@ Next, in another terminal:
 ${steps.map((step) => `  ${step}`).join('\n')}
 
 `;
+}
+
+function networkOf({ sandboxUrl, networks }: Standalone): string {
+  if (sandboxUrl === null) return networks.join(', ');
+  const others = networks.filter((name) => name !== 'sandbox');
+  if (others.length === 0) return `${sandboxUrl}  (a sandbox: nothing leaves this machine)`;
+  return `${sandboxUrl}  (a sandbox), ${others.join(', ')}`;
 }
 
 /** The addresses msgctl uses by default. */

@@ -25,6 +25,8 @@ export interface Standalone {
   billingUrl: string;
   /** URL of the sandbox's control API; null if the network is elsewhere. */
   sandboxUrl: string | null;
+  /** What instances may be on (NETWORK_DRIVERS). */
+  networks: readonly string[];
   dataDir: string;
   /** The folder of the embedded database; null with DATABASE_URL. */
   databaseDir: string | null;
@@ -85,6 +87,7 @@ export async function startStandalone(deps: StandaloneDeps): Promise<Standalone>
     billingUrl,
     sandboxUrl: sandbox?.controlUrl ?? null,
     dataDir: config.DATA_DIR,
+    networks: config.NETWORK_DRIVERS,
     databaseDir,
   };
 }

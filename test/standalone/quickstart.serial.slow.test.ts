@@ -50,6 +50,7 @@ function announcedOn(urls: Partial<Standalone>): string {
     messagingUrl: 'http://127.0.0.1:8080',
     billingUrl: 'http://127.0.0.1:8081',
     sandboxUrl: 'http://127.0.0.1:8090',
+    networks: ['sandbox'],
   };
   return announce({ ...places, dataDir: '.data', databaseDir: '.data', ...urls }, 1);
 }
@@ -196,6 +197,13 @@ describe("the README's quickstart", () => {
       ])
         assert.deepEqual(nextSteps(announcedOn(more)), [`export ${name}=${more[place]}`, register]);
     assert.deepEqual(nextSteps(announcedOn({ sandboxUrl: null })), [register]);
+  });
+
+  it('stands below the network, of which it is said that nothing leaves this machine only where that is so', () => {
+    const networkOn = (urls: Partial<Standalone>) => /^ {2}network +(.*)$/m.exec(announcedOn(urls))?.[1];
+    assert.match(networkOn({})!, /^http.*nothing leaves this machine/);
+    assert.match(networkOn({ networks: ['sandbox', 'whatsapp'] })!, /^http\S+ {2}\(a sandbox\), whatsapp$/);
+    assert.equal(networkOn({ sandboxUrl: null, networks: ['whatsapp'] }), 'whatsapp');
   });
 
   it('comes there without one where msgctl finds the service in the checkout', () => {
