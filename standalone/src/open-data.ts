@@ -2,6 +2,7 @@ import type { Config } from '@posthorn/core/platform/config.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import type { Shutdown } from '@posthorn/core/platform/process/shutdown.ts';
 import { startEmbeddedPostgres } from './embedded-postgres/start.ts';
+import { refuseSealedData } from './refuse-sealed-data.ts';
 import { loadSecrets } from './secrets.ts';
 import { fillIn, type Settings } from './settings.ts';
 
@@ -21,6 +22,7 @@ export async function openData(deps: {
   onDeath(what: string): void;
 }): Promise<OpenedData> {
   const { dataDir, settings, log, shutdown } = deps;
+  await refuseSealedData(deps);
   const secrets = loadSecrets(dataDir);
   const config = { ...fillIn(settings.config, secrets), DATA_DIR: dataDir };
   if (!settings.embedded.postgres) return { config, databaseDir: null };

@@ -48,10 +48,14 @@ export function readSettings(env: Environment): Settings {
 
 const PLACE = '0'.repeat(64);
 
+/** Whether a secret of {@link readSettings} stands in the environment. */
+export function isGiven(secret: string | undefined): boolean {
+  return secret !== undefined && secret !== PLACE;
+}
+
 /** Inserts the generated secrets for those missing in the environment. */
 export function fillIn(config: Config, secrets: Secrets): Config {
-  const given = (value: string | undefined, generated: string) =>
-    value === undefined || value === PLACE ? generated : value;
+  const given = (value: string | undefined, generated: string) => (isGiven(value) ? value! : generated);
   return {
     ...config,
     JWT_SECRET: given(config.JWT_SECRET, secrets.JWT_SECRET),

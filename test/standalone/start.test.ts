@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { runInNewContext } from 'node:vm';
 import { tellFigure } from '@posthorn/test/support/figures.ts';
+import { createParts } from '@posthorn/test/support/parts.ts';
 import { createTestDatabase } from '@posthorn/test/support/postgres.ts';
 import {
   baseEnv,
@@ -18,6 +19,7 @@ import {
   startProcess,
   waitFor,
 } from '@posthorn/test/support/process.ts';
+import { seedCompany, seedInstance } from '@posthorn/test/support/seed.ts';
 
 const READY_LINE = /is ready after/;
 
@@ -185,6 +187,19 @@ describe('npm start', () => {
       );
       assert.ok(!existsSync(path.join(env.DATA_DIR!, 'secrets.json')));
     });
+
+  it('draws no new secrets for a database of DATABASE_URL that lost ones sealed', async () => {
+    const parts = await createParts();
+    const { companyId } = await seedCompany(parts.db);
+    const instanceId = await seedInstance(parts.db, companyId, { state: 'CREATED', wanted: 'disconnected' });
+    await parts.db.query(`UPDATE instances SET credentials = '\\x00' WHERE id = $1`, [instanceId]);
+    const env = await freshEnv();
+    const { code, err } = await failToStart({ ...env, DATABASE_URL: parts.url });
+    await parts.close();
+    assert.equal(code, 1);
+    assert.match(err, /^posthorn: \S+secrets\.json is not there, .* set ENCRYPTION_KEY and JWT_SECRET .*\n$/);
+    assert.ok(!existsSync(path.join(env.DATA_DIR!, 'secrets.json')));
+  });
 
   it('names a wrong setting in one line before anything is started', async () => {
     const env = await freshEnv();
