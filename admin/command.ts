@@ -4,6 +4,8 @@ import type { Log } from '@posthorn/core/platform/process/log.ts';
 
 export interface AdminDeps {
   config: Config;
+  /** False beside an `npm start` without AMQP_URL: its broker is in its process. */
+  hasBroker: boolean;
   db: Db;
   log: Log;
   /** Prints one line for the operator. */

@@ -1,4 +1,3 @@
-import { loadConfig } from '@posthorn/core/platform/config.ts';
 import { createDb } from '@posthorn/core/platform/database/db.ts';
 import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { runMain, StartError } from '@posthorn/core/platform/run-main.ts';
@@ -11,6 +10,7 @@ import { move } from './commands/move.ts';
 import { requeue } from './commands/requeue.ts';
 import { reseal } from './commands/reseal.ts';
 import { shards } from './commands/shards.ts';
+import { adminSettings } from './settings.ts';
 
 /** Runs an operator's command: `npm run admin -- <command>`, in the image `posthorn admin <command>`. */
 const COMMANDS: Readonly<Record<string, AdminCommand>> = {
@@ -29,13 +29,14 @@ await runMain('admin', async () => {
   if (name === 'help' || name === '--help') return console.log(help());
   const command = COMMANDS[name];
   if (!command) throw new StartError(`${name} is no command: ${Object.keys(COMMANDS).join(', ')}`);
-  const config = loadConfig(process.env);
+  if (args.includes('--help')) return console.log(lineOf(command).trim());
+  const { config, hasBroker } = adminSettings(process.env);
   const log = createLog({ level: 'warn', role: 'admin' });
   // Patient: its statements read whole tables.
   const limits = { idleInTransactionMs: 60_000, lockMs: 60_000, statementMs: 900_000 };
   const db = createDb({ url: config.DATABASE_URL, poolSize: 4, log, name: 'admin', limits });
   try {
-    const isFine = await command.run({ config, db, log, tell: (line) => console.log(line) }, args);
+    const isFine = await command.run({ config, hasBroker, db, log, tell: (line) => console.log(line) }, args);
     if (!isFine) process.exitCode = 1;
   } finally {
     await db.close();
@@ -43,6 +44,13 @@ await runMain('admin', async () => {
 });
 
 function help(): string {
-  const lines = Object.values(COMMANDS).map(({ usage, summary }) => `  ${usage.padEnd(44)} ${summary}`);
-  return ['npm run admin -- <command>, with the settings of the roles', '', ...lines].join('\n');
+  return [
+    'npm run admin -- <command>, with the settings of the roles, or beside an npm start on the same DATA_DIR',
+    '',
+    ...Object.values(COMMANDS).map(lineOf),
+  ].join('\n');
+}
+
+function lineOf({ usage, summary }: AdminCommand): string {
+  return `  ${usage.padEnd(44)} ${summary}`;
 }

@@ -28,8 +28,9 @@ export interface Standalone {
   /** What instances may be on (NETWORK_DRIVERS). */
   networks: readonly string[];
   dataDir: string;
-  /** The folder of the embedded database; null with DATABASE_URL. */
+  /** The folder of the embedded database; null with DATABASE_URL, as its port. */
   databaseDir: string | null;
+  databasePort: number | null;
 }
 
 interface StandaloneDeps {
@@ -86,17 +87,13 @@ export async function startStandalone(deps: StandaloneDeps): Promise<Standalone>
     messagingUrl: urlOf(config.HOST, port),
     billingUrl,
     sandboxUrl: sandbox?.controlUrl ?? null,
-    dataDir: config.DATA_DIR,
     networks: config.NETWORK_DRIVERS,
+    dataDir: config.DATA_DIR,
     databaseDir,
+    databasePort: databaseDir === null ? null : Number(new URL(config.DATABASE_URL).port),
   };
 }
 
-/** The URL by which a browser on this machine reaches a server listening on `host`. */
-function urlOf(host: string, port: number): string {
-  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
-}
 async function ensurePorts({ config, embedded }: Settings): Promise<void> {
   const { HOST, PORT, BILLING_PORT, SANDBOX_HOST, SANDBOX_PORT } = config;
   const taken = [PORT, BILLING_PORT, ...(embedded.sandbox ? [SANDBOX_PORT] : [])].filter(
@@ -109,6 +106,11 @@ async function ensurePorts({ config, embedded }: Settings): Promise<void> {
     await ensurePortsFree({ name: 'SANDBOX_HOST', value: SANDBOX_HOST }, { SANDBOX_PORT });
 }
 
+/** The URL by which a browser on this machine reaches a server listening on `host`. */
+function urlOf(host: string, port: number): string {
+  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+}
 
 async function openBroker(
   config: Config,

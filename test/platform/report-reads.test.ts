@@ -139,7 +139,13 @@ describe('reports from a standby', () => {
       });
     await admin('export', String(company.companyId), into);
     assert.match(readFileSync(path.join(into, 'manifest.json'), 'utf8'), /companies/);
-    const { says } = await checkStandby({ config: testConfig(env), db, log: silent, tell: assert.fail });
+    const { says } = await checkStandby({
+      hasBroker: true,
+      config: testConfig(env),
+      db,
+      log: silent,
+      tell: assert.fail,
+    });
     assert.match(says, /^\d+ bytes behind$/);
   });
 });

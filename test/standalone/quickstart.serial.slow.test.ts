@@ -52,7 +52,7 @@ function announcedOn(urls: Partial<Standalone>): string {
     sandboxUrl: 'http://127.0.0.1:8090',
     networks: ['sandbox'],
   };
-  return announce({ ...places, dataDir: '.data', databaseDir: '.data', ...urls }, 1);
+  return announce({ ...places, dataDir: '.data', databaseDir: '.data', databasePort: null, ...urls }, 1);
 }
 
 describe("the README's quickstart", () => {

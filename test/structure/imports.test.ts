@@ -40,7 +40,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   worker: ['contract', 'core', 'network'],
   standalone: ['contract', 'core', 'network', 'server', 'worker'],
   // The administration commands use all of them.
-  admin: ['contract', 'core', 'network', 'worker'],
+  admin: ['contract', 'core', 'network', 'worker', 'standalone'],
   bench: TOOLS,
   release: TOOLS,
 };

@@ -8,7 +8,8 @@ import { StartError } from '@posthorn/core/platform/run-main.ts';
 import pg from 'pg';
 import { findBinaries } from './binaries.ts';
 import { type DataDirectory, prepareDataDirectory } from './data-directory.ts';
-import { initCluster, SUPERUSER, serverEnv } from './init-cluster.ts';
+import { initCluster, serverEnv } from './init-cluster.ts';
+import { DATABASE, serverUrl } from './server-url.ts';
 import { endStaleProcess } from './stale-process.ts';
 
 export interface EmbeddedPostgres {
@@ -23,7 +24,6 @@ export interface EmbeddedPostgres {
   stop(): Promise<void>;
 }
 
-const DATABASE = 'posthorn';
 const START_TIMEOUT_MS = 20_000;
 const STOP_TIMEOUT_MS = 8_000;
 /** A port taken in between, or backends of a killed server that have not noticed yet: both are temporary. */
@@ -53,7 +53,7 @@ export async function startEmbeddedPostgres(options: {
     return `PostgreSQL ended unexpectedly (${signal ?? code}), see ${logFile}`;
   });
   return {
-    url: urlOf(port, options.password, DATABASE),
+    url: serverUrl(port, options.password),
     directory,
     endedStaleProcess,
     died,
@@ -75,7 +75,7 @@ async function launch(options: Launch): Promise<{ server: ChildProcess; port: nu
   for (let attempt = 1; ; attempt += 1) {
     const port = await freePort();
     const server = spawnServer(options, port);
-    const failure = await becomeReady(server, urlOf(port, options.password, 'postgres'));
+    const failure = await becomeReady(server, serverUrl(port, options.password, 'postgres'));
     if (failure === null) return { server, port };
     await end(server);
     if (failure instanceof Refused || attempt === ATTEMPTS)
@@ -161,9 +161,6 @@ async function end(server: ChildProcess): Promise<void> {
 }
 
 const hasEnded = (server: ChildProcess) => server.exitCode !== null || server.signalCode !== null;
-
-const urlOf = (port: number, password: string, database: string) =>
-  `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${database}`;
 
 /** The last error in the log of a server that ended by itself. */
 function reasonIn(logFile: string): string {
