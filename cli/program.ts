@@ -66,7 +66,7 @@ function addCommand(program: Commander, command: Command, contextOf: () => Conte
   const leaf = parent
     .command(last, { isDefault: command.isDefault ?? false })
     .summary(command.summary)
-    .description([`${command.summary}.`, command.details].filter(Boolean).join('\n\n'))
+    .description([`${command.summary}.`, unwrapped(command.details ?? '')].filter(Boolean).join('\n\n'))
     .allowExcessArguments(false);
   const args = Object.entries(command.args ?? {});
   if (args.some(([, param]) => param.value === 'fields')) leaf.exitOverride(sayHowFieldsAreWritten);
@@ -77,7 +77,7 @@ function addCommand(program: Commander, command: Command, contextOf: () => Conte
     for (const [name, param] of Object.entries(command.flags ?? {}))
       if (param.isRequired && leaf.opts()[name] === undefined)
         throw new UsageError(`required option '${flagOf(name)} <${param.value}>' not specified`);
-    const input = Object.fromEntries(args.map(([name], at) => [name, given[at]]));
+    const input = Object.fromEntries(args.map(([name, param], at) => [name, given[at] ?? emptyOf(param)]));
     const flags = Object.fromEntries(
       Object.entries(command.flags ?? {}).map(([name, param]) => [name, leaf.opts()[name] ?? emptyOf(param)]),
     );
@@ -85,6 +85,14 @@ function addCommand(program: Commander, command: Command, contextOf: () => Conte
     if (command.destroys) await context.confirm(command.destroys);
     await command.run(context, { ...input, ...flags });
   });
+}
+
+/**
+ * The library wraps help to the width of the terminal, and line breaks of our sources would end its lines halfway. Examples, and
+ * lines like `Fields: name`, stay lines of their own.
+ */
+function unwrapped(details: string): string {
+  return details.replace(/(?<!\n)\n(?!\n|E\.g\. |\w+: )/g, ' ');
 }
 
 /** Explains that a field of the body, such as `--caption`, is an argument and no flag. */
@@ -117,7 +125,7 @@ function argumentOf(name: string, param: Param<unknown>): Argument {
   const argument = new Argument(written(name, param), param.help);
   // The choices come first: they set a parser, which ours then replaces.
   if (param.values) argument.choices(param.values);
-  return argument.argParser(parserOf(param)).default(emptyOf(param));
+  return argument.argParser(parserOf(param));
 }
 
 function optionOf(name: string, param: Param<unknown>): Option {

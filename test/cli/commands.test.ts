@@ -8,6 +8,10 @@ import { projectRoot } from '../support/process.ts';
 
 const names = commands.map(({ name }) => name);
 
+function leavesOf(command: ReturnType<typeof createProgram>): (typeof command)[] {
+  return command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf);
+}
+
 describe('the commands', () => {
   test('have names of their own, and their groups a description', () => {
     assert.equal(new Set(names).size, names.length);
@@ -44,6 +48,13 @@ describe('the commands', () => {
         /^ +(-\w, )?--(url|key|instance|sandbox-url|billing-url|json|version)\b/m,
         name,
       );
+    }
+  });
+
+  test('are helped with paragraphs that fill their lines, and no default that says nothing', () => {
+    for (const command of leavesOf(createProgram({ version: '0', contextOf: () => assert.fail('it ran') }))) {
+      assert.doesNotMatch(command.description(), /^.{95,}\n(?!\n|E\.g\. )/m, command.name());
+      assert.doesNotMatch(command.helpInformation(), /default: \[\]/, command.name());
     }
   });
 
