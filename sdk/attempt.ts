@@ -180,6 +180,8 @@ const CAUSES: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
   UND_ERR_SOCKET: 'the connection was closed',
   CERT_HAS_EXPIRED: 'its certificate has expired',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS, try http://',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
 };
 

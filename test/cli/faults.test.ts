@@ -170,6 +170,10 @@ describe('msgctl in front of a service that misbehaves', () => {
       refused.stderr,
       /^msgctl: NETWORK: cannot reach http:\/\/127\.0\.0\.1:\d+: connection refused/,
     );
+    const plain = await failure(() => undefined, ['health'], {
+      POSTHORN_URL: server.url.replace('http:', 'https:'),
+    });
+    assert.match(plain.stderr, /^msgctl: NETWORK: cannot reach https:.*: it does not speak TLS, try http:/);
     const tail = await failure(() => undefined, ['events', 'tail'], nobody);
     assert.equal(tail.code, 3, 'a stream that never began');
     const reset = await failure(
