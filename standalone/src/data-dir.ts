@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { FOLDER_FAULTS, StartError } from '@posthorn/core/platform/run-main.ts';
@@ -22,8 +22,8 @@ export function openDataDir(given: string): DataDir {
   try {
     mkdirSync(dir, { recursive: true });
     // Under root the database runs as another user, who must be able to pass through this folder; nobody may
-    // list it.
-    chmodSync(dir, process.getuid?.() === 0 ? 0o711 : 0o700);
+    // list it. A folder that others use as well, such as /tmp, stays as it is.
+    if (readdirSync(dir).length === 0) chmodSync(dir, process.getuid?.() === 0 ? 0o711 : 0o700);
     lock = new DatabaseSync(path.join(dir, 'lock'));
   } catch (cause) {
     const { code } = cause as { code?: string };
