@@ -107,7 +107,7 @@ export const addressRanges = z
     }
   });
 
-/** What a server can listen on. */
+/** The address or name that a server listens on. */
 export const listenAddress = z
   .string()
   .refine(

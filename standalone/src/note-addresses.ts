@@ -29,7 +29,7 @@ export function noteAddresses(standalone: Standalone): () => void {
   return () => rmSync(file, { force: true });
 }
 
-/** What a start that runs on the folder wrote; null when none does. */
+/** The note of the start that runs on the folder; null when none does. */
 export function readAddresses(dataDir: string): Addresses | null {
   try {
     const addresses = JSON.parse(readFileSync(fileIn(dataDir), 'utf8')) as Addresses;

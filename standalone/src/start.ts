@@ -25,7 +25,7 @@ export interface Standalone {
   billingUrl: string;
   /** URL of the sandbox's control API; null if the network is elsewhere. */
   sandboxUrl: string | null;
-  /** What instances may be on (NETWORK_DRIVERS). */
+  /** The networks that instances may be on (NETWORK_DRIVERS). */
   networks: readonly string[];
   dataDir: string;
   /** The folder of the embedded database; null with DATABASE_URL, as its port. */
