@@ -67,7 +67,7 @@ export async function eraseCompany(deps: EraseDeps, companyId: number): Promise<
   const cancelledSubscriptions = (await deps.billing?.cancelSubscriptions({ companyId, traceId: null })) ?? 0;
   let areClosed = true;
   if (known) {
-    await markCompanyDeleted(db, { companyId, userId: null, traceId: null, at: deps.now });
+    await markCompanyDeleted(db, { companyId, by: null, traceId: null, at: deps.now });
     // The time of deletion is set as if its 30 days were over: if this process ends early, the workers' purge job
     // continues.
     await db.query('UPDATE companies SET deleted_at = $2 WHERE id = $1', [

@@ -25,6 +25,13 @@ describe('DELETE /v1/auth/me/account', () => {
   const statusOf = async (companyId: number) =>
     (await server.db.query<{ status: string }>('SELECT status FROM companies WHERE id = $1', [companyId]))
       .rows[0]!.status;
+  const isWaiting = (requests: number) =>
+    waitFor(async () => {
+      const { rowCount } = await server.db.query(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      );
+      return rowCount === requests;
+    }, 20_000);
 
   test('200: also while another owner makes a user, and neither waits for the other', async () => {
     const owner = await newOwner(server);
@@ -32,13 +39,6 @@ describe('DELETE /v1/auth/me/account', () => {
     const client = await server.db.pool.connect();
     await client.query('BEGIN');
     await client.query('SELECT FROM refresh_families WHERE user_id = $1 FOR UPDATE', [second.userId]);
-    const isWaiting = (requests: number) =>
-      waitFor(async () => {
-        const { rowCount } = await server.db.query(
-          `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-        );
-        return rowCount === requests;
-      }, 20_000);
     const user = { email: newEmail(), name: 'Mara', role: 'agent' };
     const making = server.api('POST', '/v1/users', { jwt: second.jwt, body: user });
     await isWaiting(1);
@@ -188,6 +188,31 @@ describe('DELETE /v1/auth/me/account', () => {
       refused(await remove(await newMember(server, owner, role)), 403, 'OWNER_ONLY');
     assert.equal(await statusOf(owner.companyId), 'active');
   });
+
+  for (const [code, what, change] of [
+    ['OWNER_ONLY', 'was made an agent', `UPDATE users SET role = 'agent' WHERE id = $1`],
+    ['TOKEN_INVALID', 'was removed', 'DELETE FROM users WHERE id = $1'],
+    [
+      'TOKEN_INVALID',
+      'was logged out',
+      'UPDATE refresh_families SET revoked_at = now() WHERE user_id = $1 AND revoked_at IS NULL',
+    ],
+  ] as const)
+    test(`${code}: who ${what} while billing was asked deletes nothing`, async () => {
+      const owner = await newOwner(server);
+      const second = await newMember(server, owner, 'owner');
+      const client = await server.db.pool.connect();
+      await client.query('BEGIN');
+      await client.query('SELECT FROM users WHERE id = $1 FOR UPDATE', [second.userId]);
+      const removing = remove(second);
+      await isWaiting(1);
+      await client.query(change, [second.userId]);
+      await client.query('COMMIT');
+      client.release();
+      refused(await removing, code === 'OWNER_ONLY' ? 403 : 401, code);
+      assert.equal(await statusOf(owner.companyId), 'active');
+      assert.equal((await server.api('GET', '/v1/users', { jwt: owner.jwt })).status, 200);
+    });
 
   test('502 ACCOUNT_DELETION_FAILED: billing fails or is away, and nothing is changed', async () => {
     const owner = await newOwner(server);

@@ -233,7 +233,7 @@ async function eraseInTwo(system: System, { marked, stream }: Marked): Promise<v
  */
 async function purgeInTwo(system: System, { marked, stream }: Marked): Promise<void> {
   const { companyId } = marked.company;
-  await markCompanyDeleted(system.db, { companyId, userId: null, traceId: null, at: new Date() });
+  await markCompanyDeleted(system.db, { companyId, by: null, traceId: null, at: new Date() });
   await system.db.query('UPDATE companies SET deleted_at = $2 WHERE id = $1', [
     companyId,
     new Date(Date.now() - 31 * DAY_MS),

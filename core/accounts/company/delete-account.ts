@@ -1,4 +1,4 @@
-import { apiError } from '@posthorn/contract/api-error.ts';
+import { ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import { ACCOUNT_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
 import type { AccountDeleted } from '@posthorn/contract/messaging/auth.ts';
 import type { Principal } from '../../access/principal.ts';
@@ -8,6 +8,7 @@ import type { AccountUser } from '../account-user.ts';
 import { findAccountUser } from '../account-user.ts';
 import { checkCurrentPassword } from '../check-current-password.ts';
 import type { AccountDeps } from '../deps.ts';
+import { isApiErrorOf } from '../is-api-error.ts';
 import type { BillingClient } from './billing-client.ts';
 import { markCompanyDeleted } from './mark-company-deleted.ts';
 
@@ -34,7 +35,7 @@ export async function deleteAccount(
   const user = await checkCurrentPassword(deps, { userId, currentPassword: input.currentPassword });
   const cancelled = await cancelSubscriptions(deps, companyId, input.traceId);
   try {
-    const done = await markDeleted(deps, user, input.traceId);
+    const done = await markDeleted(deps, { user, by: input.principal, traceId: input.traceId });
     if (!done) return alreadyDeleted;
     deps.forget(`company:${companyId}`);
     return {
@@ -45,6 +46,9 @@ export async function deleteAccount(
       deleted_at: done.deletedAt.toISOString(),
     };
   } catch (cause) {
+    // Billing takes its time, in which another owner may have removed whoever asked.
+    if (isApiErrorOf(cause, 'INSUFFICIENT_PERMISSIONS')) throw apiError('OWNER_ONLY', { cause });
+    if (cause instanceof ApiError) throw cause;
     throw apiError('ACCOUNT_DELETION_FAILED', { status: 500, cause });
   }
 }
@@ -71,13 +75,13 @@ async function cancelSubscriptions(
 /** Null when a concurrent request has deleted it first. */
 async function markDeleted(
   deps: DeleteDeps,
-  user: AccountUser,
-  traceId: string | null,
+  input: { user: AccountUser; by: Principal; traceId: string | null },
 ): Promise<{ instances: number; deletedAt: Date } | null> {
+  const { user, by, traceId } = input;
   const companyId = user.company_id;
   const at = deps.clock.now();
   const purgeOn = new Date(at.getTime() + ACCOUNT_RETENTION_DAYS * DAY_MS);
-  const done = await markCompanyDeleted(deps.db, { companyId, userId: user.id, traceId, at }, async (sql) => {
+  const done = await markCompanyDeleted(deps.db, { companyId, by, traceId, at }, async (sql) => {
     await deps.mails.queue(sql, {
       ...mails.accountDeleted({
         name: user.name,
