@@ -142,6 +142,18 @@ describe('superadmins and company 1', () => {
     refused(answer, 403, 'OWNER_ONLY');
   });
 
+  test('nor does an owner whom a superadmin has made there', async () => {
+    const body = { email: newEmail(), name: 'Helper', role: 'owner', password: PASSWORD };
+    await server.db.query('UPDATE companies SET max_users = 1000 WHERE id = 1');
+    assert.equal((await server.api('POST', '/v1/users', { jwt: root.jwt, body })).status, 201);
+    const helper = await logIn(server, body.email);
+    const answer = await server.api('DELETE', '/v1/auth/me/account', {
+      jwt: helper.body.token,
+      body: { current_password: PASSWORD },
+    });
+    refused(answer, 403, 'OWNER_ONLY');
+  });
+
   test('roles of superadmins are the list’s to give and take', async () => {
     const owner = personOf(await logIn(server, ROOT_EMAIL), ROOT_EMAIL, PASSWORD, '');
     const path = `/v1/users/${owner.userId}`;

@@ -2,6 +2,7 @@ import { ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import { ACCOUNT_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
 import type { AccountDeleted } from '@posthorn/contract/messaging/auth.ts';
 import type { Principal } from '../../access/principal.ts';
+import { PLATFORM_COMPANY_ID } from '../../access/superadmin.ts';
 import { mails } from '../../mail/mails.ts';
 import { DAY_MS } from '../../platform/durations.ts';
 import type { AccountUser } from '../account-user.ts';
@@ -21,7 +22,8 @@ type DeleteDeps = Pick<AccountDeps, 'db' | 'clock' | 'passwords' | 'mails' | 'fo
  * Deletes the company (ACC-25): subscriptions cancelled first, and nothing changed when that fails; then,
  * in one transaction, the logout of every instance, the end of every refresh token, and the status that
  * blocks all later requests. The purge job removes the data 30 days on. A second deletion answers 200
- * without counts. Throws 403 OWNER_ONLY, 401 INVALID_CURRENT_PASSWORD, 502 or 500 ACCOUNT_DELETION_FAILED.
+ * without counts. Throws 403 OWNER_ONLY, for the platform's own company too, 401 INVALID_CURRENT_PASSWORD, 502 or 500
+ * ACCOUNT_DELETION_FAILED.
  */
 export async function deleteAccount(
   deps: DeleteDeps,
@@ -29,6 +31,8 @@ export async function deleteAccount(
 ): Promise<AccountDeleted> {
   const { companyId, userId, role } = input.principal;
   if (role !== 'owner') throw apiError('OWNER_ONLY');
+  if (companyId === PLATFORM_COMPANY_ID)
+    throw apiError('OWNER_ONLY', { message: 'the platform itself cannot be deleted' });
   const found = await findAccountUser(deps.db, userId);
   if (!found) throw apiError('TOKEN_INVALID');
   if (found.company_status === 'deleted') return alreadyDeleted;
