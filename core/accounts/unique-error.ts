@@ -1,10 +1,20 @@
 import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import type { Sql } from '../platform/database/db.ts';
+import { IS_RELEASED } from './mailbox/release-address.ts';
 
 /** Reports early what the unique index would refuse, before a password is hashed in vain. */
 export async function refuseKnownEmail(sql: Sql, email: string): Promise<void> {
-  const { rows } = await sql.query('SELECT 1 FROM users WHERE lower(email) = $1', [email]);
-  if (rows.length > 0) throw apiError('EMAIL_ALREADY_REGISTERED');
+  if (await isKnownEmail(sql, email)) throw apiError('EMAIL_ALREADY_REGISTERED');
+}
+
+/** Whether somebody has the address who does not have to give it up (release-address.ts). */
+export async function isKnownEmail(sql: Sql, email: string): Promise<boolean> {
+  const { rows } = await sql.query(
+    `SELECT 1 FROM users u JOIN companies c ON c.id = u.company_id
+     WHERE lower(u.email) = $1 AND NOT (${IS_RELEASED})`,
+    [email],
+  );
+  return rows.length > 0;
 }
 
 /** The 409 behind a violated unique index of companies or users; null for any other error. */

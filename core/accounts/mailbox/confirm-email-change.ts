@@ -6,6 +6,7 @@ import { isApiErrorOf } from '../is-api-error.ts';
 import { endSessions } from '../sessions/end-sessions.ts';
 import { uniqueError } from '../unique-error.ts';
 import { tryEmailCode } from './email-code.ts';
+import { releaseAddress } from './release-address.ts';
 
 /**
  * Replaces the e-mail once the code from the new mailbox is typed; every session ends (ACC-24).
@@ -36,6 +37,7 @@ export async function confirmEmailChange(
       // Returned, not thrown: the count of a wrong code has to be committed.
       if (tried.is !== 'right') return tried.is;
       const at = deps.clock.now();
+      await releaseAddress(sql, tried.newEmail!);
       await sql.query(
         `UPDATE users SET email = $2, email_verified_at = $3, email_proven_at = $3, updated_at = $3 WHERE id = $1`,
         [userId, tried.newEmail, at],

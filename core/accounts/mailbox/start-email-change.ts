@@ -5,6 +5,7 @@ import { holdProvenUser } from '../account-user.ts';
 import { checkCurrentPassword } from '../check-current-password.ts';
 import type { AccountDeps } from '../deps.ts';
 import { mailboxFull } from '../mailbox-full.ts';
+import { isKnownEmail } from '../unique-error.ts';
 import { writeEmailCode } from './email-code.ts';
 
 /**
@@ -24,8 +25,7 @@ export async function startEmailChange(
   const companyId = user.company_id;
   await deps.db.transaction(async (sql) => {
     if (!(await holdProvenUser(sql, user))) throw apiError('INVALID_CURRENT_PASSWORD');
-    const taken = await sql.query('SELECT 1 FROM users WHERE lower(email) = $1', [newEmail]);
-    if (taken.rows.length > 0) throw apiError('EMAIL_ALREADY_TAKEN');
+    if (await isKnownEmail(sql, newEmail)) throw apiError('EMAIL_ALREADY_TAKEN');
     const code = await writeEmailCode(deps, sql, {
       userId: user.id,
       companyId,

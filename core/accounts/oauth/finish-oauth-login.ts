@@ -5,6 +5,7 @@ import type { Sql } from '../../platform/database/db.ts';
 import { MINUTE_MS } from '../../platform/durations.ts';
 import { ACCOUNT_USER_COLUMNS, type AccountUser, isUsersSuperadmin } from '../account-user.ts';
 import type { AccountDeps } from '../deps.ts';
+import { releaseAddress } from '../mailbox/release-address.ts';
 import { hashSecret, newSecret } from '../secret-digest.ts';
 import { issueSession, type SessionGrant } from '../sessions/issue-session.ts';
 import type { StateSecrets } from './begin-oauth-login.ts';
@@ -105,15 +106,10 @@ async function settle(
   return { is: 'session', grant: await issueSession(deps, sql, linked) };
 }
 
-/**
- * By a provider's verified address. A deleted company keeps its users for as long as its data. An unproven address
- * in one is released, because it may have been registered and deleted to keep its owner out.
- */
+/** By a provider's verified address. */
 async function findByAddress(sql: Sql, email: string): Promise<AccountUser | null> {
-  const user = await findUser(sql, 'lower(u.email) = $1', [email]);
-  if (!user || user.email_proven || user.company_status !== 'deleted') return user;
-  await sql.query('UPDATE users SET email = $2 WHERE id = $1', [user.id, `user-${user.id}@deleted.invalid`]);
-  return null;
+  await releaseAddress(sql, email);
+  return findUser(sql, 'lower(u.email) = $1', [email]);
 }
 
 async function findUser(sql: Sql, where: string, values: unknown[]): Promise<AccountUser | null> {

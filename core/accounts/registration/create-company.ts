@@ -5,6 +5,7 @@ import type { Sql } from '../../platform/database/db.ts';
 import { oneRow } from '../../platform/database/one-row.ts';
 import type { AccountUser } from '../account-user.ts';
 import type { AccountDeps } from '../deps.ts';
+import { releaseAddress } from '../mailbox/release-address.ts';
 import { uniqueError } from '../unique-error.ts';
 import { slugOf } from './company-slug.ts';
 
@@ -33,6 +34,7 @@ export async function createCompany(
   // To the millisecond, because the JWT's claim is compared with it.
   const now = deps.clock.now();
   try {
+    await releaseAddress(sql, input.ownerEmail);
     const company = await sql.query<{ id: number }>(
       'INSERT INTO companies (name, slug, created_at, updated_at) VALUES ($1, $2, $3, $3) RETURNING id',
       [input.companyName, slug, now],

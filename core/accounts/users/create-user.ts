@@ -9,6 +9,7 @@ import type { Sql } from '../../platform/database/db.ts';
 import { oneRow } from '../../platform/database/one-row.ts';
 import { DAY_MS } from '../../platform/durations.ts';
 import type { AccountDeps } from '../deps.ts';
+import { releaseAddress } from '../mailbox/release-address.ts';
 import { mailboxFull } from '../mailbox-full.ts';
 import { INVITE_LINK_DAYS, writePasswordLink } from '../passwords/password-link.ts';
 import { refuseKnownEmail, uniqueError } from '../unique-error.ts';
@@ -44,6 +45,7 @@ async function create(
   const { companyId } = principal;
   const now = deps.clock.now();
   await lockPrincipal(sql, principal);
+  await releaseAddress(sql, input.email);
   const companyName = await takePlace(sql, companyId);
   const { rows } = await sql.query<UserRow>(
     `INSERT INTO users (company_id, email, name, role, password_hash, password_changed_at, email_verified_at,

@@ -4,6 +4,7 @@ import { mails } from '../../mail/mails.ts';
 import { beforeFirst } from '../../platform/before-first.ts';
 import { DAY_MS } from '../../platform/durations.ts';
 import type { AccountDeps } from '../deps.ts';
+import { releaseAddress } from '../mailbox/release-address.ts';
 import { INVITE_LINK_DAYS, writePasswordLink } from '../passwords/password-link.ts';
 
 /**
@@ -17,6 +18,7 @@ export async function ensureSuperadmins(
   for (const email of deps.settings.superadminEmails) {
     const made = await deps.db.transaction(async (sql) => {
       const now = deps.clock.now();
+      await releaseAddress(sql, email);
       const { rows } = await sql.query<{ id: number }>(
         `INSERT INTO users (company_id, email, name, role, is_superadmin, password_changed_at, created_at, updated_at)
          VALUES ($1, $2, $3, 'superadmin', true, $4, $4, $4)

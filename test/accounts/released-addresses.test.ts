@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { ensureSuperadmins } from '@posthorn/core/accounts/users/ensure-superadmins.ts';
+import { createMailQueue } from '@posthorn/core/mail/mail-queue.ts';
+import { createCipher } from '@posthorn/core/platform/encryption.ts';
+import { type AccountServer, startAccountServer } from './support/account-server.ts';
+import { refused } from './support/api-client.ts';
+import { type InternalBilling, startInternalBilling } from './support/internal-billing.ts';
+import { codeIn } from './support/mailbox.ts';
+import { logIn, newCompanyName, newEmail, newOwner, PASSWORD, register } from './support/people.ts';
+
+describe('an address that a stranger has registered, whose account they deleted', () => {
+  let server: AccountServer;
+  let billing: InternalBilling;
+  before(async () => {
+    billing = await startInternalBilling();
+    server = await startAccountServer({ BILLING_INTERNAL_URL: billing.url, INTERNAL_SECRET: billing.secret });
+  });
+  after(async () => {
+    await server.close();
+    await billing.close();
+  });
+
+  const api: AccountServer['api'] = (...request) => server.api(...request);
+  const remove = async (jwt: string, password: string) => {
+    const answer = await api('DELETE', '/v1/auth/me/account', { jwt, body: { current_password: password } });
+    assert.equal(answer.status, 200, answer.text);
+  };
+  /** Never proven to be theirs. */
+  async function squatted(): Promise<string> {
+    const email = newEmail();
+    const { body } = await api('POST', '/v1/auth/quick-register', { body: { email } });
+    await remove((await logIn(server, email, body.password)).body.token, body.password);
+    return email;
+  }
+
+  test('registers', async () => {
+    const email = await squatted();
+    const registered = await register(server, email);
+    assert.equal((await logIn(server, email)).body.company_id, registered.body.company_id);
+  });
+
+  test('registers quickly', async () => {
+    const email = await squatted();
+    const answer = await api('POST', '/v1/auth/quick-register', { body: { email } });
+    assert.equal(answer.status, 201, answer.text);
+  });
+
+  test('is invited to a company', async () => {
+    const owner = await newOwner(server);
+    const body = { email: await squatted(), name: 'Ana', role: 'admin' };
+    const answer = await api('POST', '/v1/users', { jwt: owner.jwt, body });
+    assert.equal(answer.status, 201, answer.text);
+  });
+
+  test('becomes the new e-mail of somebody', async () => {
+    const owner = await newOwner(server);
+    const email = await squatted();
+    const body = { new_email: email, current_password: PASSWORD };
+    const started = await api('POST', '/v1/auth/me/email/start', { jwt: owner.jwt, body });
+    assert.equal(started.status, 202, started.text);
+    const code = codeIn(await server.lastMail(email));
+    const done = await api('POST', '/v1/auth/me/email/confirm', { jwt: owner.jwt, body: { code } });
+    assert.equal(done.status, 200, done.text);
+    assert.equal((await logIn(server, email)).body.user_id, owner.userId);
+  });
+
+  test('is invited as a superadmin', async () => {
+    const email = await squatted();
+    const { clock, config, db, log } = server;
+    await ensureSuperadmins({
+      db,
+      clock,
+      log,
+      mails: createMailQueue({ cipher: createCipher(config.ENCRYPTION_KEY), clock }),
+      settings: { frontendUrl: 'http://x', superadminEmails: [email] } as never,
+    });
+    const { rows } = await db.query('SELECT company_id FROM users WHERE email = $1', [email]);
+    assert.deepEqual(rows, [{ company_id: 1 }]);
+  });
+
+  test('goes to one of many who register it at once', async () => {
+    const email = await squatted();
+    const asked = Array.from({ length: 5 }, () =>
+      api('POST', '/v1/auth/register', {
+        body: {
+          company_name: newCompanyName(),
+          owner_email: email,
+          owner_name: 'Olivia',
+          password: PASSWORD,
+        },
+      }),
+    );
+    const statuses = (await Promise.all(asked)).map((answer) => answer.status);
+    assert.deepEqual(statuses.toSorted(), [201, 409, 409, 409, 409]);
+  });
+
+  test('stays with a deleted account whose owner has proven it: 409 EMAIL_ALREADY_REGISTERED', async () => {
+    const owner = await newOwner(server);
+    await remove(owner.jwt, PASSWORD);
+    const answer = await api('POST', '/v1/auth/quick-register', { body: { email: owner.email } });
+    refused(answer, 409, 'EMAIL_ALREADY_REGISTERED');
+    const login = await api('POST', '/v1/auth/login', { body: { email: owner.email, password: PASSWORD } });
+    refused(login, 403, 'ACCOUNT_DELETED');
+  });
+
+  test('stays with its account where the registration comes to nothing', async () => {
+    const email = await squatted();
+    const taken = newCompanyName();
+    const body = { company_name: taken, owner_name: 'Olivia', password: PASSWORD };
+    await api('POST', '/v1/auth/register', { body: { ...body, owner_email: newEmail() } });
+    const answer = await api('POST', '/v1/auth/register', { body: { ...body, owner_email: email } });
+    refused(answer, 409, 'CONFLICT');
+    const { rows } = await server.db.query<{ status: string }>(
+      'SELECT c.status FROM companies c JOIN users u ON u.company_id = c.id WHERE u.email = $1',
+      [email],
+    );
+    assert.deepEqual(rows, [{ status: 'deleted' }]);
+  });
+});
