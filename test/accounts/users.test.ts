@@ -63,6 +63,23 @@ describe('/v1/users', () => {
     owner = { ...owner, jwt: (await logIn(server, owner.email)).body.token };
   });
 
+  test('POST 201: who lets the invite go by comes in by a link to reset the password, and waits for nothing more', async () => {
+    const email = newEmail();
+    await create({ email, role: 'admin' });
+    server.clock.advance(8 * 86_400_000);
+    await server.api('POST', '/v1/auth/forgot-password', { body: { email } });
+    const token = linkTokenIn(await server.lastMail(email));
+    await server.api('POST', '/v1/auth/reset-password', { body: { token, password: PASSWORD } });
+    const session = await logIn(server, email);
+    assert.equal(session.body.email_verified, true);
+    const made = await server.api('POST', '/v1/instances', {
+      jwt: session.body.token,
+      body: { name: 'shop' },
+    });
+    assert.equal(made.status, 201, made.text);
+    owner = { ...owner, jwt: (await logIn(server, owner.email)).body.token };
+  });
+
   test('POST 201: with a password the user logs in at once and no mail goes out', async () => {
     const email = newEmail();
     const answer = await create({ email, password: PASSWORD });

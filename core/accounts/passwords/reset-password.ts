@@ -10,8 +10,8 @@ import { setPassword } from './set-password.ts';
 
 /**
  * Sets a new password for the bearer of a link. The link is consumed, and every session and JWT ends. The bearer
- * reads the mailbox: when that was never proven before, the account becomes theirs alone (take-over.ts). The link
- * of an invite also verifies the e-mail. Throws 400 RESET_TOKEN_INVALID or RESET_TOKEN_EXPIRED.
+ * reads the mailbox: when that was never proven before, the account becomes theirs alone (take-over.ts). It also
+ * verifies the e-mail of a user who had no password, as an invited one; who registered with one types the code. Throws 400 RESET_TOKEN_INVALID or RESET_TOKEN_EXPIRED.
  */
 export async function resetPassword(
   deps: Pick<AccountDeps, 'db' | 'clock' | 'passwords' | 'mails' | 'forget'>,
@@ -41,7 +41,7 @@ export async function resetPassword(
     const now = deps.clock.now();
     await takeOver(deps, sql, { user, by: link.purpose, traceId: input.traceId });
     await setPassword(sql, { userId: user.id, passwordHash, keepJti: null, now });
-    if (link.purpose === 'invite')
+    if (user.password_hash === null)
       await sql.query('UPDATE users SET email_verified_at = coalesce(email_verified_at, $2) WHERE id = $1', [
         user.id,
         now,
