@@ -126,3 +126,21 @@ describe('a late payment for an expired trial that comes while its company subsc
     );
   });
 });
+
+describe('the end of a trial that cannot be written', () => {
+  it('holds up that of no other company, and comes when it can be', async () => {
+    const { db } = billing.parts;
+    const broken = await withSubscription(billing);
+    billing.parts.clock.advance(1_000);
+    const sound = await withSubscription(billing);
+    await db.query(
+      `ALTER TABLE billing.subscriptions
+       ADD CONSTRAINT broken CHECK (id <> ${broken.subscription.id} OR status <> 'expired') NOT VALID`,
+    );
+    await pass(30 * DAY_MS);
+    assert.deepEqual([(await read(broken)).status, (await read(sound)).status], ['trialing', 'expired']);
+    await db.query('ALTER TABLE billing.subscriptions DROP CONSTRAINT broken');
+    await pass(0);
+    assert.equal((await read(broken)).status, 'expired');
+  });
+});
