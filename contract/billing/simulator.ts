@@ -1,6 +1,7 @@
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
 import { timestamp } from '../fields.ts';
+import { SIMULATED_CLOCK_MAX_S } from '../limits.ts';
 import { billingRoute } from './route.ts';
 
 export const SIMULATED_ACTIONS = [
@@ -45,19 +46,17 @@ export const billingSimulator = {
     {
       auth: 'any',
       access: 'owner',
+      errors: ['CONFLICT'],
       summary: "Move the company's billing clock forward",
       description:
-        'Trials end, grace periods run out and dues pass as they would on that day. For this company only.',
+        'Trials end, grace periods run out and dues pass as they would on that day. For this company only, and by ten years in all.',
     },
     {
       method: 'POST',
       path: '/v1/billing/simulator/clock',
       body: z
         .object({
-          advance_seconds: z
-            .int()
-            .nonnegative()
-            .max(10 * 366 * 86_400),
+          advance_seconds: z.int().nonnegative().max(SIMULATED_CLOCK_MAX_S),
         })
         .meta({ id: 'SimulateClockRequest' }),
       responses: {

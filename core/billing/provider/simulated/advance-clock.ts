@@ -1,3 +1,5 @@
+import { apiError } from '@posthorn/contract/api-error.ts';
+import { SIMULATED_CLOCK_MAX_S } from '@posthorn/contract/limits.ts';
 import type { Db } from '../../../platform/database/db.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
 import { wakeBillingWorker } from '../../billing-bus.ts';
@@ -6,7 +8,8 @@ import { settleSubscription } from '../../subscriptions/settle-subscription.ts';
 
 /**
  * Moves a company's billing clock forward, and the provider's for its customer with it: trials end, grace
- * periods run out. For this company alone, so that people can play in one installation side by side.
+ * periods run out. For this company alone, so that people can play in one installation side by side: each month makes charges
+ * and webhooks that those of the others wait behind, so the clock is ten years ahead at most. Throws 409 CONFLICT.
  */
 export async function advanceClock(
   deps: { db: Db; clock: Clock },
@@ -14,7 +17,9 @@ export async function advanceClock(
 ): Promise<{ now: Date; offsetSeconds: number }> {
   const { companyId } = input;
   return deps.db.transaction(async (sql) => {
-    await lockCompany(sql, companyId, deps.clock);
+    const { offsetMs } = await lockCompany(sql, companyId, deps.clock);
+    if (offsetMs + input.seconds * 1000 > SIMULATED_CLOCK_MAX_S * 1000)
+      throw apiError('CONFLICT', { message: 'the clock can be ten years ahead at most' });
     await sql.query(
       'UPDATE billing.accounts SET clock_offset_ms = clock_offset_ms + $2 WHERE company_id = $1',
       [companyId, input.seconds * 1000],
