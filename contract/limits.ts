@@ -26,6 +26,8 @@ export const PASSWORD_MIN_CHARS = 12;
 export const PASSWORD_CHANGE_MIN_CHARS = 8;
 export const NAME_MAX_CHARS = 255;
 export const LOGIN_FAILURES_MAX = 5;
+/** Wrong current passwords that a session may send in the time of LOGIN_LOCKOUT_S. */
+export const CURRENT_PASSWORD_FAILURES_MAX = 10;
 export const LOGIN_LOCKOUT_S = 15 * MINUTE_S;
 export const JWT_LIFETIME_S = 15 * MINUTE_S;
 export const EMAIL_CODE_LIFETIME_S = 30 * MINUTE_S;

@@ -7,7 +7,7 @@ import { createHash, createHmac, hkdfSync, randomBytes, randomInt } from 'node:c
 export interface SecretDigest {
   /** HMAC-SHA256 under a key of its own for each purpose. */
   digest(
-    purpose: 'email-code' | 'refresh-next' | 'login-email' | 'login-success' | 'csrf',
+    purpose: 'email-code' | 'refresh-next' | 'login-email' | 'login-success' | 'current-password' | 'csrf',
     text: string,
   ): Buffer;
   /** The same under each accepted secret, the current one first. */

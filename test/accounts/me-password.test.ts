@@ -113,6 +113,47 @@ describe('PATCH /v1/auth/me/password', () => {
     refused(await change(person, body), 401, 'INVALID_CURRENT_PASSWORD');
   });
 
+  test('429 RATE_LIMITED: the tenth wrong one within 15 minutes was the last for 15, on each way that asks for it', async () => {
+    const person = await newOwner(server);
+    const guess = (nth: number, current_password: string) => {
+      const asked = [
+        () => change(person, { current_password, new_password: NEW }),
+        () =>
+          server.api('POST', '/v1/auth/me/email/start', {
+            jwt: person.jwt,
+            body: { current_password, new_email: newEmail() },
+          }),
+        () => server.api('DELETE', '/v1/auth/me/account', { jwt: person.jwt, body: { current_password } }),
+      ];
+      return asked[nth % asked.length]!();
+    };
+    for (let nth = 0; nth < 10; nth += 1) refused(await guess(nth, 'wrong'), 401, 'INVALID_CURRENT_PASSWORD');
+    for (let nth = 0; nth < 3; nth += 1) {
+      refused(await guess(nth, 'wrong'), 429, 'RATE_LIMITED');
+      const right = await guess(nth, person.password);
+      refused(right, 429, 'RATE_LIMITED');
+      assert.equal(right.headers.get('retry-after'), '900');
+    }
+    // Whoever has a session keeps nobody from logging in.
+    await logIn(server, person.email);
+    server.clock.advance(15 * 60_000);
+    person.jwt = (await logIn(server, person.email)).body.token;
+    assert.equal(
+      (await change(person, { current_password: person.password, new_password: NEW })).status,
+      200,
+    );
+  });
+
+  test('429 RATE_LIMITED: of 30 guesses at once no more than ten are told that they were wrong', async () => {
+    const person = await newOwner(server);
+    const guesses = Array.from({ length: 30 }, () =>
+      change(person, { current_password: 'wrong', new_password: NEW }),
+    );
+    const statuses = (await Promise.all(guesses)).map((answer) => answer.status);
+    assert.ok(statuses.every((status) => status === 401 || status === 429 || status === 503));
+    assert.ok(statuses.filter((status) => status === 401).length <= 10);
+  });
+
   test('401 without a JWT', async () => {
     refused(await server.api('PATCH', '/v1/auth/me/password', { body: {} }), 401, 'UNAUTHORIZED');
   });

@@ -13,7 +13,7 @@ import { isApiErrorOf } from '../is-api-error.ts';
 import type { BillingClient } from './billing-client.ts';
 import { markCompanyDeleted } from './mark-company-deleted.ts';
 
-type DeleteDeps = Pick<AccountDeps, 'db' | 'clock' | 'passwords' | 'mails' | 'forget'> & {
+type DeleteDeps = Pick<AccountDeps, 'db' | 'clock' | 'passwords' | 'digest' | 'mails' | 'forget'> & {
   /** Null: not configured. */
   billing: BillingClient | null;
 };

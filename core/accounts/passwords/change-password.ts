@@ -11,7 +11,7 @@ import { setPassword } from './set-password.ts';
  * older one answers PASSWORD_CHANGED (ACC-10, ACC-22). Throws 401 INVALID_CURRENT_PASSWORD.
  */
 export async function changePassword(
-  deps: Pick<AccountDeps, 'db' | 'clock' | 'passwords' | 'mails' | 'forget'>,
+  deps: Pick<AccountDeps, 'db' | 'clock' | 'passwords' | 'digest' | 'mails' | 'forget'>,
   input: {
     userId: number;
     jti: string | null;

@@ -1,4 +1,5 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
+import { LOGIN_FAILURES_MAX } from '@posthorn/contract/limits.ts';
 import type { QueryResultRow } from 'pg';
 import { type AuditAction, recordAudit } from '../../audit/record-audit.ts';
 import { oneRow } from '../../platform/database/one-row.ts';
@@ -11,7 +12,7 @@ import {
 } from '../account-user.ts';
 import type { AccountDeps } from '../deps.ts';
 import { issueSession, type SessionGrant } from './issue-session.ts';
-import { countLoginFailure, lockedError, lockoutKey, passLockout } from './login-lockout.ts';
+import { countFailure, lockedError, lockoutKey, passLockout } from './login-lockout.ts';
 import { loginKeys, memoryBounds, REMEMBERED_COLUMNS, rememberLogin } from './remember-logins.ts';
 
 type LoginDeps = Pick<AccountDeps, 'db' | 'clock' | 'log' | 'jwt' | 'passwords' | 'digest' | 'settings'>;
@@ -34,7 +35,10 @@ export async function logIn(
     isTrusted: remembered > 0,
   });
   if (!right || !user || lockedUntil) {
-    const { lockedBefore, locksNow } = await countLoginFailure(deps, deps.db, key);
+    const { lockedBefore, locksNow } = await countFailure(deps, deps.db, {
+      key,
+      max: LOGIN_FAILURES_MAX,
+    });
     noteFailure(deps, { key, user, traceId: input.traceId });
     if (locksNow && user) noteLock(deps, user, input.traceId);
     throw lockedBefore ? lockedError(deps, lockedBefore) : apiError('INVALID_CREDENTIALS');

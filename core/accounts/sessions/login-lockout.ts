@@ -1,5 +1,5 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
-import { LOGIN_FAILURES_MAX, LOGIN_LOCKOUT_S } from '@posthorn/contract/limits.ts';
+import { LOGIN_LOCKOUT_S } from '@posthorn/contract/limits.ts';
 import type { Sql } from '../../platform/database/db.ts';
 import { oneRow } from '../../platform/database/one-row.ts';
 import type { AccountDeps } from '../deps.ts';
@@ -12,15 +12,15 @@ export function lockoutKey(deps: LockoutDeps, email: string): Buffer {
 }
 
 /**
- * Counts a failed login: the fifth within 15 minutes locks for 15 more (ACC-8). One statement for every kind of
- * account, locked ones included, so that all cost the same. The answer is decided on the row: of many concurrent
- * guesses, at most five are told whether they were wrong. Failing while locked does not prolong the lock, or
+ * Counts a wrong password: the last of `max` within 15 minutes locks for 15 more (ACC-8, ACC-22). One statement for every
+ * kind of account, locked ones included, so that all cost the same. The answer is decided on the row: of many concurrent
+ * guesses, at most `max` are told whether they were wrong. Failing while locked does not prolong the lock, or
  * anybody could keep anybody out.
  */
-export async function countLoginFailure(
-  deps: LockoutDeps,
+export async function countFailure(
+  deps: Pick<AccountDeps, 'clock'>,
   sql: Sql,
-  key: Buffer,
+  { key, max }: { key: Buffer; max: number },
 ): Promise<{ lockedBefore: Date | null; locksNow: boolean }> {
   const now = deps.clock.now();
   const { rows } = await sql.query<{ failures: number; locked_until: Date | null }>({
@@ -36,31 +36,43 @@ export async function countLoginFailure(
                                   ELSE f.window_started_at END,
          locked_until = CASE WHEN f.locked_until > $2 THEN f.locked_until
                              WHEN f.locked_until IS NULL AND f.window_started_at > $3
-                                  AND f.failures + 1 >= ${LOGIN_FAILURES_MAX} THEN $4::timestamptz
+                                  AND f.failures + 1 >= $5::int THEN $4::timestamptz
                              ELSE NULL END
        RETURNING failures, locked_until`,
-    values: [key, now, later(now, -LOGIN_LOCKOUT_S), later(now, LOGIN_LOCKOUT_S)],
+    values: [key, now, later(now, -LOGIN_LOCKOUT_S), later(now, LOGIN_LOCKOUT_S), max],
   });
   const { failures, locked_until: lockedUntil } = oneRow(rows);
-  const locksNow = lockedUntil !== null && failures === LOGIN_FAILURES_MAX;
+  const locksNow = lockedUntil !== null && failures === max;
   return { lockedBefore: lockedUntil !== null && !locksNow ? lockedUntil : null, locksNow };
 }
 
 /** After a correct password: refuses while locked (a concurrent guess may have locked), else clears the count. */
-export async function passLockout(deps: LockoutDeps, sql: Sql, key: Buffer): Promise<void> {
+export async function passLockout(
+  deps: Pick<AccountDeps, 'clock'>,
+  sql: Sql,
+  key: Buffer,
+  code: LockedCode = 'ACCOUNT_LOCKED',
+): Promise<void> {
   const { rows } = await sql.query<{ locked_until: Date | null }>(
     'SELECT locked_until FROM login_failures WHERE email_hash = $1 FOR UPDATE',
     [key],
   );
   const row = rows[0];
   if (!row) return;
-  if (row.locked_until && row.locked_until > deps.clock.now()) throw lockedError(deps, row.locked_until);
+  if (row.locked_until && row.locked_until > deps.clock.now())
+    throw lockedError(deps, row.locked_until, code);
   await sql.query('DELETE FROM login_failures WHERE email_hash = $1', [key]);
 }
 
-export function lockedError(deps: Pick<AccountDeps, 'clock'>, until: Date) {
+type LockedCode = 'ACCOUNT_LOCKED' | 'RATE_LIMITED';
+
+export function lockedError(
+  deps: Pick<AccountDeps, 'clock'>,
+  until: Date,
+  code: LockedCode = 'ACCOUNT_LOCKED',
+) {
   const seconds = Math.max(1, Math.ceil((until.getTime() - deps.clock.now().getTime()) / 1000));
-  return apiError('ACCOUNT_LOCKED', { headers: { 'retry-after': String(seconds) } });
+  return apiError(code, { headers: { 'retry-after': String(seconds) } });
 }
 
 function later(at: Date, seconds: number): Date {
