@@ -171,6 +171,25 @@ describe('/v1/users', () => {
     assert.deepEqual(answers.map((answer) => answer.status).sort(), [200, 409]);
   });
 
+  test('PATCH 409 CONFLICT: an owner who was invited is none until they have come', async () => {
+    const boss = await newOwner(server);
+    const email = newEmail();
+    await create({ email, role: 'owner' }, boss);
+    const stepDown = () =>
+      server.api('PATCH', `/v1/users/${boss.userId}`, { jwt: boss.jwt, body: { role: 'agent' } });
+    refused(await stepDown(), 409, 'CONFLICT');
+    const token = linkTokenIn(await server.lastMail(email));
+    await server.api('POST', '/v1/auth/reset-password', { body: { token, password: PASSWORD } });
+    assert.equal((await stepDown()).status, 200);
+  });
+
+  test('DELETE 204: an owner who was invited and has not come can be removed', async () => {
+    const boss = await newOwner(server);
+    const { body } = await create({ role: 'owner' }, boss);
+    const answer = await server.api('DELETE', `/v1/users/${body.id}`, { jwt: boss.jwt });
+    assert.equal(answer.status, 204, answer.text);
+  });
+
   test('DELETE 204: sessions, JWTs and keys of the user end at once, those of the others do not', async () => {
     const member = await newMember(server, owner, 'owner');
     const { body } = await server.api('POST', '/v1/tokens', { jwt: member.jwt, body: {} });

@@ -1,17 +1,19 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { Role } from '../../access/principal.ts';
 import type { Sql } from '../../platform/database/db.ts';
+import { IS_INVITED } from './user-view.ts';
 
 /**
- * Locks the company's users and refuses what would leave it without an owner: 409 CONFLICT. Also refuses
- * to touch a superadmin's role. Throws 404 NOT_FOUND for an unknown or foreign user.
+ * Locks the company's users and refuses what would leave it without an owner: 409 CONFLICT. One who was invited and has not
+ * come yet is none, since nobody may ever come. Also refuses to touch a superadmin's role. Throws 404 NOT_FOUND for an unknown or
+ * foreign user.
  */
 export async function keepAnOwner(
   sql: Sql,
   input: { companyId: number; userId: number; newRole: Role | null | undefined },
 ): Promise<{ role: Role; name: string }> {
-  const { rows } = await sql.query<{ id: number; role: Role; name: string }>(
-    'SELECT id, role, name FROM users WHERE company_id = $1 ORDER BY id FOR UPDATE',
+  const { rows } = await sql.query<{ id: number; role: Role; name: string; invited: boolean }>(
+    `SELECT id, role, name, ${IS_INVITED} AS invited FROM users WHERE company_id = $1 ORDER BY id FOR UPDATE`,
     [input.companyId],
   );
   const user = rows.find((row) => row.id === input.userId);
@@ -19,8 +21,8 @@ export async function keepAnOwner(
   if (input.newRole === undefined || input.newRole === user.role) return user;
   if (user.role === 'superadmin')
     throw apiError('CONFLICT', { message: 'superadmins are named by SUPERADMIN_EMAILS' });
-  const owners = rows.filter((row) => row.role === 'owner');
-  if (user.role === 'owner' && owners.length === 1)
+  const others = rows.filter((row) => row.role === 'owner' && !row.invited && row.id !== user.id);
+  if (user.role === 'owner' && others.length === 0)
     throw apiError('CONFLICT', { message: 'the company needs an owner' });
   return user;
 }
