@@ -118,6 +118,24 @@ describe('POST /v1/billing/cards/tokenize', () => {
       );
       assert.deepEqual((await billing.call('GET', PATH, { key: company.apiKey })).body.data, []);
     });
+
+  it('takes a card until its month is over where the provider is, and answers 422 CARD_REJECTED after it', async () => {
+    const company = await withProfile(billing);
+    const { clock } = billing.parts;
+    const tokenize = (exp_year: number) =>
+      billing.call('POST', `${PATH}/tokenize`, {
+        key: company.apiKey,
+        body: card(company, { exp_month: 12, exp_year }),
+      });
+    const year = clock.now().getUTCFullYear();
+    // Three hours after midnight in UTC.
+    clock.advance(Date.UTC(year + 1, 0, 1, 3) - clock.now().getTime() - 1);
+    assert.equal((await tokenize(year)).status, 201);
+    clock.advance(1);
+    assertRefused(await tokenize(year), 422, 'CARD_REJECTED');
+    assertRefused(await tokenize(year % 100), 422, 'CARD_REJECTED');
+    assert.equal((await tokenize(year + 1)).status, 201);
+  });
 });
 
 describe('PATCH /v1/billing/cards/{id}/default and DELETE /v1/billing/cards/{id}', () => {

@@ -1,6 +1,7 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { CardDto, TokenizeCardBody } from '@posthorn/contract/billing/cards.ts';
 import { oneRow } from '../../platform/database/one-row.ts';
+import { localDate } from '../dates.ts';
 import type { BillingDeps } from '../deps.ts';
 import { type Profile, ProfileSchema } from '../entities.ts';
 import { lockCompany } from '../lock-company.ts';
@@ -25,6 +26,9 @@ export async function tokenizeCard(
   const number = card.number.replace(/[\s-]/g, '');
   const expYear = card.exp_year < 100 ? 2000 + card.exp_year : card.exp_year;
   if (!isPlausible(number, card.cvv, card.exp_month, expYear)) throw apiError('CARD_REJECTED');
+  // A card is good until its month ends.
+  const lastMonth = `${expYear}-${String(card.exp_month).padStart(2, '0')}`;
+  if (lastMonth < localDate(deps.clock.now()).slice(0, 7)) throw apiError('CARD_REJECTED');
   const holderName = card.holder_name || profile.legalName;
   const made = await askProvider(deps, {
     customerId: profile.asaasCustomerId,
