@@ -48,6 +48,8 @@ export const WEBHOOK_PAYLOAD_RETENTION_DAYS = 14;
 export const HARD_FAIL_ATTEMPTS = 3;
 export const BILLING_TRIAL_DAYS = 30;
 export const BILLING_GRACE_DAYS = 3;
+/** Cards that a company keeps at a time. */
+export const CARDS_MAX = 50;
 /** How far a company's clock at the simulated provider may be ahead: ten years. */
 export const SIMULATED_CLOCK_MAX_S = 10 * 366 * 86_400;
 export const CHARGES_LIMIT = { default: 50, max: 200 } as const;

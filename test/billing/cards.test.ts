@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { CARDS_MAX } from '@posthorn/contract/limits.ts';
 import { CARD_CVV, CARD_NUMBER, startTestBilling, type TestBilling, withProfile } from './billing-harness.ts';
 
 const PATH = '/v1/billing/cards';
@@ -118,6 +119,20 @@ describe('POST /v1/billing/cards/tokenize', () => {
       );
       assert.deepEqual((await billing.call('GET', PATH, { key: company.apiKey })).body.data, []);
     });
+
+  it('keeps 50 cards, also when many come at once, and answers 422 CARD_REJECTED to one more until one is removed', async () => {
+    const company = await withProfile(billing);
+    const tokenize = () =>
+      billing.call('POST', `${PATH}/tokenize`, { key: company.apiKey, body: card(company) });
+    const answers = await Promise.all(Array.from({ length: CARDS_MAX + 10 }, tokenize));
+    assert.equal(answers.filter(({ status }) => status === 201).length, CARDS_MAX);
+    assertRefused(answers.find(({ status }) => status !== 201)!, 422, 'CARD_REJECTED');
+    const { body } = await billing.call('GET', PATH, { key: company.apiKey });
+    assert.equal(body.data.length, CARDS_MAX);
+    await billing.call('DELETE', `${PATH}/${body.data[0].id}`, { key: company.apiKey });
+    assert.equal((await tokenize()).status, 201);
+    assertRefused(await tokenize(), 422, 'CARD_REJECTED');
+  });
 
   it('takes a card until its month is over where the provider is, and answers 422 CARD_REJECTED after it', async () => {
     const company = await withProfile(billing);

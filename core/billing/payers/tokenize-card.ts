@@ -1,5 +1,7 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { CardDto, TokenizeCardBody } from '@posthorn/contract/billing/cards.ts';
+import { CARDS_MAX } from '@posthorn/contract/limits.ts';
+import type { Sql } from '../../platform/database/db.ts';
 import { oneRow } from '../../platform/database/one-row.ts';
 import { localDate } from '../dates.ts';
 import type { BillingDeps } from '../deps.ts';
@@ -11,7 +13,7 @@ import { type CustomerFields, ProviderError } from '../provider/port.ts';
  * Exchanges a card for the provider's token and keeps brand, last four digits, expiry and holder. The number
  * and the CVV live in this call's arguments and nowhere else: not in a row, a log or an error.
  *
- * Throws 404 PROFILE_NOT_FOUND, 422 CARD_REJECTED, 503 SERVICE_UNAVAILABLE (nothing is stored then; a token
+ * Throws 404 PROFILE_NOT_FOUND, 422 CARD_REJECTED, also of a card too many, 503 SERVICE_UNAVAILABLE (nothing is stored then; a token
  * that the provider made meanwhile charges nobody).
  */
 export async function tokenizeCard(
@@ -29,6 +31,7 @@ export async function tokenizeCard(
   // A card is good until its month ends.
   const lastMonth = `${expYear}-${String(card.exp_month).padStart(2, '0')}`;
   if (lastMonth < localDate(deps.clock.now()).slice(0, 7)) throw apiError('CARD_REJECTED');
+  await requireRoom(deps.db, companyId);
   const holderName = card.holder_name || profile.legalName;
   const made = await askProvider(deps, {
     customerId: profile.asaasCustomerId,
@@ -42,6 +45,7 @@ export async function tokenizeCard(
   });
   return deps.db.transaction(async (sql) => {
     const { now } = await lockCompany(sql, companyId, deps.clock);
+    await requireRoom(sql, companyId);
     // The first card becomes the default.
     const { rows } = await sql.query<CardDto>(
       `INSERT INTO billing.cards (company_id, token, brand, last4, exp_month, exp_year, holder_name, is_default, created_at)
@@ -61,6 +65,18 @@ export async function tokenizeCard(
     );
     return oneRow(rows);
   });
+}
+
+/** The list of cards has no pages, and the provider keeps what nobody uses. */
+async function requireRoom(sql: Sql, companyId: number): Promise<void> {
+  const { rows } = await sql.query<{ cards: number }>(
+    'SELECT count(*) AS cards FROM billing.cards WHERE company_id = $1 AND removed_at IS NULL',
+    [companyId],
+  );
+  if (oneRow(rows).cards >= CARDS_MAX)
+    throw apiError('CARD_REJECTED', {
+      message: `no more than ${CARDS_MAX} cards can be kept: remove one first`,
+    });
 }
 
 async function askProvider(
