@@ -7,7 +7,14 @@ import type { Answer } from '../support/messaging.ts';
 import { waitFor } from '../support/process.ts';
 import type { SeededCompany } from '../support/seed.ts';
 import { type AsaasServer, startAsaasServer } from './asaas-server.ts';
-import { drainEvents, startTestBilling, type TestBilling, withSubscription } from './billing-harness.ts';
+import {
+  CARD_CVV,
+  CARD_NUMBER,
+  drainEvents,
+  startTestBilling,
+  type TestBilling,
+  withSubscription,
+} from './billing-harness.ts';
 import { paymentEvent } from './provider-payloads.ts';
 
 /** Payments and chargebacks that arrive before the provider has got a change. */
@@ -53,6 +60,8 @@ const read = async ({ apiKey }: SeededCompany) =>
   (await billing.call('GET', `${PATH}/current`, { key: apiKey })).body;
 const atProvider = (subscription: Answer['body']) =>
   asaas.subscriptions.get(subscription.asaas_subscription_id)!;
+const ofCustomer = (subscription: Answer['body']) =>
+  [...asaas.subscriptions.values()].filter(({ customer }) => customer === atProvider(subscription).customer);
 
 describe('a plan change that the provider could not be told before the trial ended', () => {
   it('reaches it in the end: the late payment that converts the trial applies the plan', async () => {
@@ -96,11 +105,6 @@ describe('a cancelled subscription that is charged back before the provider has 
 });
 
 describe('a late payment for an expired trial that comes while its company subscribes again', () => {
-  const ofCustomer = (subscription: Answer['body']) =>
-    [...asaas.subscriptions.values()].filter(
-      ({ customer }) => customer === atProvider(subscription).customer,
-    );
-
   it('converts it, and the new subscription answers 409 SUBSCRIPTION_EXISTS and is undone', async () => {
     const { subscription, ...company } = await withSubscription(billing, { billing_type: 'boleto' });
     await pass(30 * DAY_MS + HOUR_MS);
@@ -124,6 +128,57 @@ describe('a late payment for an expired trial that comes while its company subsc
       others.map(({ deleted }) => deleted),
       [true],
     );
+  });
+});
+
+describe('a card that is charged for a subscription without a trial', () => {
+  /** A company whose trial is over, and how it subscribes by card. */
+  async function withCard() {
+    const company = await withSubscription(billing);
+    const { apiKey: key, profileId } = company;
+    await billing.call('POST', `${PATH}/${company.subscription.id}/cancel`, {
+      key,
+      body: { immediate: true },
+    });
+    await pass(31 * DAY_MS);
+    await recover();
+    const card = await billing.call('POST', '/v1/billing/cards/tokenize', {
+      key,
+      body: {
+        billing_profile_id: profileId,
+        number: CARD_NUMBER,
+        cvv: CARD_CVV,
+        exp_month: 12,
+        exp_year: 2040,
+      },
+    });
+    const body = { plan_code: 'starter_monthly', billing_type: 'credit_card', card_id: card.body.id };
+    const subscribe = () => billing.call('POST', PATH, { key, body });
+    const first = (await subscribe()).body;
+    assert.equal(first.status, 'expired');
+    const [charge] = (await billing.call('GET', '/v1/billing/charges', { key })).body.data;
+    return { company, subscribe, first, paymentId: charge.asaas_payment_id as string };
+  }
+
+  it('is not charged again by another one before the provider has told of it, nor after', async () => {
+    const { company, subscribe, first, paymentId } = await withCard();
+    const again = await subscribe();
+    assert.deepEqual([again.status, again.body.error_code], [409, 'SUBSCRIPTION_EXISTS']);
+    await tell('PAYMENT_CONFIRMED', first, paymentId);
+    assert.equal((await subscribe()).status, 409);
+    await tell('PAYMENT_RECEIVED', first, paymentId);
+    assert.deepEqual([(await read(company)).id, (await read(company)).status], [first.id, 'active']);
+    assert.equal(ofCustomer(first).filter(({ deleted }) => !deleted).length, 1);
+  });
+
+  it('can be followed by another one when it was refused', async () => {
+    const { company, subscribe, first, paymentId } = await withCard();
+    await tell('PAYMENT_OVERDUE', first, paymentId);
+    const again = await subscribe();
+    assert.equal(again.status, 201, again.text);
+    await recover();
+    assert.equal((await read(company)).id, again.body.id);
+    assert.ok(atProvider(first).deleted);
   });
 });
 

@@ -116,7 +116,7 @@ async function begin(deps: CreateDeps, sql: Sql, order: Order, remoteIp: string)
   await requireActive(sql, companyId);
   const profile = await deps.orm.forCompany(companyId).findOne(ProfileSchema, {});
   if (!profile) throw apiError('PROFILE_REQUIRED');
-  const live = await hasLive(sql, companyId);
+  const live = await hasLive(sql, companyId, now);
   const open = await openIntents(sql, { companyId, kind: 'subscription', now: deps.clock.now() });
   if (live || open.some(({ underWay }) => underWay)) throw apiError('SUBSCRIPTION_EXISTS');
   const cardToken = order.cardId === null ? null : await openCardToken(deps, sql, companyId, order.cardId);
@@ -142,11 +142,18 @@ async function begin(deps: CreateDeps, sql: Sql, order: Order, remoteIp: string)
   };
 }
 
-async function hasLive(sql: Sql, companyId: number): Promise<boolean> {
+/**
+ * Also while a card is being charged for one that is expired until that is told: the charge cannot be stopped any more, and
+ * another subscription would charge the card again.
+ */
+async function hasLive(sql: Sql, companyId: number, now: Date): Promise<boolean> {
   const { rowCount } = await sql.query(
-    `SELECT FROM billing.subscriptions
-     WHERE company_id = $1 AND status IN ('trialing', 'active', 'past_due', 'suspended')`,
-    [companyId],
+    `SELECT FROM billing.subscriptions subscription
+     WHERE company_id = $1 AND (status IN ('trialing', 'active', 'past_due', 'suspended')
+       OR (status = 'expired' AND closed_at IS NULL AND billing_type = 'credit_card'
+           AND EXISTS (SELECT FROM billing.charges charge
+                       WHERE charge.subscription_id = subscription.id AND charge.status = 'pending' AND due_date <= $2)))`,
+    [companyId, localDate(now)],
   );
   return rowCount !== 0;
 }
@@ -217,7 +224,7 @@ async function commit(
   const time = await lockCompany(sql, companyId, deps.clock);
   await requireActive(sql, companyId);
   // A late payment has converted the expired one meanwhile: it is the company's, and the new one is undone.
-  if (await hasLive(sql, companyId)) throw apiError('SUBSCRIPTION_EXISTS');
+  if (await hasLive(sql, companyId, time.now)) throw apiError('SUBSCRIPTION_EXISTS');
   if (!(await completeIntent(sql, begun.request.reference)))
     throw apiError('SERVICE_UNAVAILABLE', { cause: new Error('the request took too long and was undone') });
   if (begun.beginsTrial && !(await useTrial(sql, begun.request.reference, realNow)))
