@@ -10,7 +10,7 @@ export function fieldName(t: TFunction, name: string): string {
   return wordsOf(t, 'fieldNames', name, words[0]?.toUpperCase() + words.slice(1));
 }
 
-/** What the contract says of a field, in the person's own words where there are some. */
+/** The contract's description of a field, in the person's language where the console has it. */
 export function fieldHint(t: TFunction, { description }: FieldSchema): string | undefined {
   return description && wordsOf(t, 'fieldHints', description, description);
 }

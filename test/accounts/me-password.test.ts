@@ -134,7 +134,7 @@ describe('PATCH /v1/auth/me/password', () => {
       refused(right, 429, 'RATE_LIMITED');
       assert.equal(right.headers.get('retry-after'), '900');
     }
-    // Whoever has a session keeps nobody from logging in.
+    // A thief of the session cannot keep the person from logging in.
     await logIn(server, person.email);
     server.clock.advance(15 * 60_000);
     person.jwt = (await logIn(server, person.email)).body.token;

@@ -19,7 +19,7 @@ export async function markCompanyDeleted(
   return db.transaction(async (sql) => {
     // Before the company, as whoever makes something in it does: the other order is a deadlock.
     await sql.query('SELECT FROM users WHERE company_id = $1 ORDER BY id FOR UPDATE', [companyId]);
-    // Whoever comes second finds the session ended by the first, which is no reason to refuse.
+    // The first of two deletions ends the session of the second, which is no reason to refuse the second.
     const before = await sql.query(`SELECT FROM companies WHERE id = $1 AND status <> 'deleted'`, [
       companyId,
     ]);
