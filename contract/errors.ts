@@ -195,10 +195,10 @@ export function isErrorCode(code: unknown): code is ErrorCode {
 /** Every messaging error. Loose: guard codes add top-level fields. */
 export const errorEnvelope = z
   .looseObject({
-    error_code: z.string().meta({ description: 'Stable code in SCREAMING_SNAKE_CASE' }),
-    message: z.string().meta({ description: 'Human readable text' }),
-    trace_id: z.string().meta({ description: 'UUID of the request, also in the header X-Trace-ID' }),
-    error: z.string().meta({ description: 'Legacy copy of message' }),
+    error_code: z.string().meta({ description: 'A stable code in SCREAMING_SNAKE_CASE' }),
+    message: z.string().meta({ description: 'A text for people; do not parse it' }),
+    trace_id: z.string().meta({ description: 'The UUID of the request, also in the header X-Trace-ID' }),
+    error: z.string().meta({ description: 'A copy of message, for older clients' }),
   })
   .meta({ id: 'Error' });
 

@@ -8,17 +8,20 @@ const messageFamily = z.object({
   message_ids: z
     .array(z.string())
     .min(1)
-    .meta({ description: 'message_ids[0] is the message_id of the 202 answer' }),
+    .meta({ description: 'The ids of the messages; message_ids[0] is the message_id of the 202 answer' }),
   message_type: z.enum(MESSAGE_TYPES),
-  chat: z.string().meta({ description: 'JID of the chat' }),
+  chat: z.string().meta({ description: 'The JID of the chat' }),
   phone: z.string().meta({
     description:
-      'Phone of the interacting party; empty for groups, and where the phone behind an anonymous id is not known',
+      'The phone number of the interacting party; empty for groups, and when the phone behind an anonymous id is unknown',
   }),
-  from: z.string().meta({ description: 'JID of the interacting party, i.e. the one that phone names' }),
+  from: z.string().meta({ description: 'The JID of the interacting party, the same one as in phone' }),
   is_from_me: z.boolean(),
   timestamp,
-  idempotency_key: z.string().optional().meta({ description: 'When the message came from the API' }),
+  idempotency_key: z
+    .string()
+    .optional()
+    .meta({ description: 'The Idempotency-Key of the send; only on messages sent through the API' }),
   media_id: uuid.optional(),
   is_forwarded: z.boolean().optional(),
   forwarding_score: z.int().optional(),
@@ -27,24 +30,26 @@ const messageFamily = z.object({
 /** Fields of events beside the content of a message. */
 const contentDetails = {
   mime_type: z.string().optional(),
-  quoted_id: z
-    .string()
-    .optional()
-    .meta({ description: 'The message_id of one that was sent from here, else the id of the network' }),
-  is_animated: z.boolean().optional().meta({ description: 'Animated stickers' }),
+  quoted_id: z.string().optional().meta({
+    description: 'The quoted message: its message_id if it was sent from here, else its id on the network',
+  }),
+  is_animated: z.boolean().optional().meta({ description: 'Whether a sticker is animated' }),
   incomplete_reason: z.string().optional().meta({
     description:
-      'Set when not all of it could be kept. media_*: its media is missing, e.g. media_expired, media_too_large, media_unavailable, media_storage_full; content_cut: its texts were cut; content_unreadable: its content could not be read',
+      'Set when the message is incomplete. media_*: the media is missing, e.g. media_expired, media_too_large, media_unavailable, media_storage_full; content_cut: long texts were cut; content_unreadable: the content could not be read',
   }),
 };
 
 /** Without an idempotency_key: the account sent it on its phone or another device, and `content` says what. */
 export const messageSent = messageFamily
   .extend({
-    contacts: z.array(z.record(z.string(), z.unknown())).optional().meta({ description: 'On contact sends' }),
+    contacts: z
+      .array(z.record(z.string(), z.unknown()))
+      .optional()
+      .meta({ description: 'The contact cards; on contact sends only' }),
     content: z.record(z.string(), z.unknown()).optional().meta({
       description:
-        "By type; for text {text, mentions?}. Only on messages from the account's phone or another device, which have no idempotency_key",
+        "The content; its fields depend on the type, for text {text, mentions?}. Only on messages from the account's phone or another device, which have no idempotency_key",
     }),
     ...contentDetails,
   })
@@ -56,10 +61,15 @@ export const messageReceipt = messageFamily.meta({ id: 'MessageReceiptEvent' });
 /** message.received and `<family>.received`. */
 export const messageReceived = messageFamily
   .extend({
-    content: z.record(z.string(), z.unknown()).meta({ description: 'By type; for text {text, mentions?}' }),
+    content: z
+      .record(z.string(), z.unknown())
+      .meta({ description: 'The content; its fields depend on the type, for text {text, mentions?}' }),
     push_name: z.string().optional(),
     ...contentDetails,
-    detail: z.record(z.string(), z.unknown()).optional().meta({ description: 'Orders and products' }),
+    detail: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .meta({ description: 'Details of an order or a product' }),
   })
   .meta({ id: 'MessageReceivedEvent' });
 
@@ -77,16 +87,17 @@ export const messageStarred = messageFamily
 /** `<type>.delivery_failed`. */
 export const deliveryFailed = messageFamily
   .extend({
-    wire_state: z
-      .enum(['not_sent', 'unknown', 'sent'])
-      .meta({ description: 'not_sent: nothing reached the network; unknown: that cannot be told' }),
-    reason: z
-      .string()
-      .meta({ description: 'Stable snake_case, e.g. forward_source_not_found, outcome_unknown' }),
+    wire_state: z.enum(['not_sent', 'unknown', 'sent']).meta({
+      description:
+        'Whether the send reached the network. not_sent: it did not; sent: it did; unknown: the service cannot tell',
+    }),
+    reason: z.string().meta({
+      description: 'The reason, in stable snake_case, e.g. forward_source_not_found, outcome_unknown',
+    }),
     operation: z
       .enum(['delete', 'edit'])
       .optional()
-      .meta({ description: 'When a change of the message failed, not the message itself' }),
+      .meta({ description: 'The change that failed; absent when the message itself failed' }),
   })
   .meta({ id: 'DeliveryFailedEvent' });
 
@@ -134,7 +145,7 @@ export const statusReaction = z
     push_name: z.string(),
     status_type: statusType,
     emoji: z.string(),
-    removed: z.boolean().meta({ description: 'True, with an empty emoji, when it was taken back' }),
+    removed: z.boolean().meta({ description: 'Whether the reaction was taken back; emoji is empty then' }),
     timestamp: unixSeconds,
   })
   .meta({ id: 'StatusReactionEvent' });
@@ -162,9 +173,13 @@ export const statusReplySent = z
   .meta({ id: 'StatusReplySentEvent' });
 
 const groupFact = {
-  jid: z.string().meta({ description: 'JID of the group' }),
-  by: z.string().nullable().meta({ description: 'Who did it; null where the network does not say' }),
-  phone: z.string().meta({ description: 'Phone of who did it; empty where it is not known' }),
+  jid: z.string().meta({ description: 'The JID of the group' }),
+  by: z.string().nullable().meta({
+    description: 'The JID of the participant who made the change; null when the network does not report it',
+  }),
+  phone: z
+    .string()
+    .meta({ description: 'The phone number of the participant who made the change; empty when unknown' }),
   timestamp,
 };
 
@@ -190,11 +205,10 @@ export const groupParticipantsChanged = z
 export const presenceUpdated = z
   .object({
     jid: z.string(),
-    phone: z.string().meta({ description: 'Empty where it is not known' }),
-    chat: z
-      .string()
-      .nullable()
-      .meta({ description: 'The chat in which it is typed; null for online and offline' }),
+    phone: z.string().meta({ description: 'The phone number; empty when unknown' }),
+    chat: z.string().nullable().meta({
+      description: 'The chat in which the contact is typing or recording; null for online and offline',
+    }),
     state: z.enum(['available', 'unavailable', 'composing', 'recording', 'paused']),
     last_seen: timestamp.nullable(),
     timestamp,
@@ -206,7 +220,10 @@ export const instanceMoved = z
   .object({
     state: instanceState,
     previous_state: instanceState,
-    reason: z.string().nullable().meta({ description: 'Stable snake_case, e.g. connection_lost, replaced' }),
+    reason: z
+      .string()
+      .nullable()
+      .meta({ description: 'The reason, in stable snake_case, e.g. connection_lost, replaced' }),
     phone: z.string().nullable(),
     jid: z.string().nullable(),
     timestamp,
@@ -225,11 +242,11 @@ export const callReceived = z
     group_jid: z
       .string()
       .nullable()
-      .meta({ description: 'The group that is called; null for a direct call' }),
+      .meta({ description: 'The JID of the group that was called; null for a direct call' }),
     is_video: z.boolean(),
     rejected: z
       .boolean()
-      .meta({ description: 'Whether the call was refused, as the setting reject_calls asks for' }),
+      .meta({ description: 'Whether the instance rejected the call because reject_calls is on' }),
     timestamp,
   })
   .meta({ id: 'CallReceivedEvent' });

@@ -25,7 +25,7 @@ export const beforeQuery = z.coerce
   .int()
   .positive()
   .optional()
-  .meta({ description: 'next_before of the previous page' });
+  .meta({ description: 'The next_before of the previous page' });
 
 export const role = z.enum(['owner', 'admin', 'agent', 'superadmin']);
 export type Role = z.infer<typeof role>;
@@ -127,7 +127,7 @@ export const optionalMessageRef = z
 export const mentions = boundedArray(
   z.string().regex(/^\d{5,20}@(s\.whatsapp\.net|lid)$/, 'must be an individual JID'),
   { max: MENTIONS_MAX },
-).meta({ description: 'JIDs of the people mentioned' });
+).meta({ description: 'The JIDs of the people mentioned' });
 
 /** An integer of the query string: below `min` is 400, above `max` counts as `max`. */
 export function integerRange(range: { max: number; min?: number }) {
@@ -142,7 +142,7 @@ export function integerRange(range: { max: number; min?: number }) {
 export function integerQuery(range: { default: number; max: number; min?: number }) {
   return integerRange(range)
     .default(range.default)
-    .meta({ description: `default ${range.default}, at most ${range.max}` });
+    .meta({ description: `Default ${range.default}, at most ${range.max}` });
 }
 
 /** `page` and `limit` of a list. */
@@ -160,13 +160,13 @@ export function omitted(field: string, elsewhere: string) {
   return z
     .literal(true)
     .optional()
-    .meta({ description: `${field} is left out: the rows of this page have 1 MB before it; ${elsewhere}` });
+    .meta({ description: `true when ${field} is omitted because this page has reached 1 MB; ${elsewhere}` });
 }
 
 const totalCapped = z
   .literal(true)
   .optional()
-  .meta({ description: 'There are more than `total` says: it is not counted further' });
+  .meta({ description: 'true when there are more records than `total` says, because counting stops there' });
 
 /** As {@link pageOf}, for lists of logs: a total of millions would cost a scan, so it is counted to a bound. */
 export function cappedPageOf<T extends z.ZodType>(item: T) {
@@ -182,7 +182,7 @@ export function cappedLogsOf<T extends z.ZodType>(item: T) {
 export const refreshQuery = z
   .stringbool()
   .default(false)
-  .meta({ description: 'true asks the network first, which takes a connected instance' });
+  .meta({ description: 'true asks the network first; the instance must be connected' });
 
 /** A time in the query string. */
 export const sinceQuery = z.iso.datetime({ offset: true }).optional();

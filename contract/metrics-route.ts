@@ -7,8 +7,9 @@ export const metricsMeta = {
   access: 'public',
   raw: 'text',
   errors: ['UNAUTHORIZED'],
-  summary: 'Metrics in the Prometheus text format',
-  description: 'For whoever sends METRICS_TOKEN as a Bearer token; without one, for the machine itself.',
+  summary: 'Read metrics in the Prometheus text format',
+  description:
+    'Send METRICS_TOKEN as a Bearer token. An installation without METRICS_TOKEN answers only requests from its own machine.',
 } as const;
 
 export const metricsRoute = {

@@ -5,26 +5,26 @@ import { c } from './route-meta.ts';
 
 const openApiDocument = z
   .looseObject({
-    openapi: z.string().meta({ description: 'The version of the format', examples: ['3.1.0'] }),
+    openapi: z.string().meta({ description: 'The OpenAPI version', examples: ['3.1.0'] }),
     info: z.record(z.string(), z.unknown()).meta({
       description: 'The title and the version of the API',
       examples: [{ title: 'Posthorn messaging API', version: '0.1.0' }],
     }),
     servers: z.array(z.record(z.string(), z.unknown())).meta({
-      description: 'Where this installation is reached',
+      description: 'The URL of this installation',
       examples: [[{ url: 'https://api.example.com' }]],
     }),
-    paths: z.record(z.string(), z.unknown()).meta({ description: 'Every endpoint', examples: [{}] }),
+    paths: z.record(z.string(), z.unknown()).meta({ description: 'The endpoints', examples: [{}] }),
   })
   .meta({ id: 'OpenApiDocument' });
 
 const PUBLIC = { auth: 'none', access: 'public' } as const;
-const CACHED = 'With an ETag: If-None-Match answers 304.';
+const CACHED = 'The answer has an ETag; If-None-Match with it answers 304.';
 
 export const documentMeta = {
   ...PUBLIC,
   summary: 'This API as an OpenAPI document',
-  description: `OpenAPI 3.1, with this installation as its server. ${CACHED}`,
+  description: `OpenAPI 3.1; the server is this installation. ${CACHED}`,
 } as const;
 export const documentRoute = {
   method: 'GET',
@@ -36,7 +36,7 @@ export const pageMeta = {
   ...PUBLIC,
   raw: 'text',
   summary: 'The reference of this API as a page',
-  description: `Everything it needs comes from this server, which answers 404 where the page was not built. ${CACHED}`,
+  description: `The page loads everything from this server. 404 when the page was not built. ${CACHED}`,
   errors: ['NOT_FOUND'],
 } as const;
 export const pageRoute = {

@@ -6,8 +6,18 @@ const string = { type: 'string' };
 /** Security schemes, header parameters and response headers shared by many operations. */
 export const COMPONENTS: Json = {
   securitySchemes: {
-    bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'From POST /v1/auth/login' },
-    apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'svc_ and 64 hex characters' },
+    bearer: {
+      type: 'http',
+      scheme: 'bearer',
+      bearerFormat: 'JWT',
+      description: 'The token of POST /v1/auth/login',
+    },
+    apiKey: {
+      type: 'apiKey',
+      in: 'header',
+      name: 'X-API-Key',
+      description: 'An API key: svc_ and 64 hex characters',
+    },
     refreshCookie: {
       type: 'apiKey',
       in: 'cookie',
@@ -24,14 +34,14 @@ export const COMPONENTS: Json = {
       type: 'apiKey',
       in: 'query',
       name: 'ticket',
-      description: 'From POST /v1/events/ticket, for browsers',
+      description: 'A ticket of POST /v1/events/ticket, for browsers',
     },
   },
   parameters: {
     ForceSend: {
       name: 'X-Force-Send',
       in: 'header',
-      description: 'true sends past passive mode and the anti-spam guard; it is written to the audit log.',
+      description: 'true overrides passive mode and the anti-spam guard. The audit log records it.',
       schema: { ...string, enum: ['true', 'false'] },
     },
     LastEventId: {
@@ -43,7 +53,7 @@ export const COMPONENTS: Json = {
     CsrfToken: {
       name: 'X-CSRF-Token',
       in: 'header',
-      description: 'The value of the cookie svc_csrf_token, where the cookies are sent along',
+      description: 'The value of the cookie svc_csrf_token; required when the request carries the cookies',
       schema: string,
     },
     Range: {
@@ -55,13 +65,14 @@ export const COMPONENTS: Json = {
     IfNoneMatch: {
       name: 'If-None-Match',
       in: 'header',
-      description: 'The ETag of a former answer; 304 when it is still that',
+      description: 'The ETag of an earlier answer; 304 when it has not changed',
       schema: string,
     },
     IfRange: {
       name: 'If-Range',
       in: 'header',
-      description: 'The range counts only while the ETag is this one',
+      description:
+        'The ETag for which the range is valid; when it has changed, the whole content is returned',
       schema: string,
     },
     ProviderToken: {
@@ -95,13 +106,13 @@ export const COMPONENTS: Json = {
     },
   },
   headers: {
-    TraceId: { description: 'UUID of the request', schema: { ...string, format: 'uuid' } },
+    TraceId: { description: 'The UUID of the request', schema: { ...string, format: 'uuid' } },
     RateLimitLimit: { description: 'Requests per minute of the company', schema: integer },
     RateLimitRemaining: { description: 'Requests left in this minute', schema: integer },
     RateLimitReset: { description: 'Unix time at which the minute ends', schema: integer },
     RetryAfter: { description: 'Seconds to wait', schema: integer },
     IdempotentReplayed: {
-      description: 'true when the key was seen before',
+      description: 'true when the Idempotency-Key was used before',
       schema: { ...string, enum: ['true'] },
     },
     SessionCookies: { description: 'svc_refresh_token (HttpOnly) and svc_csrf_token', schema: string },

@@ -14,10 +14,10 @@ import { usedComponents } from './used-components.ts';
 
 const LICENSE = { name: 'MIT', identifier: 'MIT' };
 /** The contact is the operator: there is no one address for all installations. */
-const CONTACT = { name: 'Whoever runs this installation' };
+const CONTACT = { name: 'The operator of this installation' };
 
 const AUTHENTICATE =
-  'Authenticate with the header `X-API-Key: svc_...`. `POST /v1/auth/quick-register` answers the first key, `POST /v1/tokens` makes more. People who log in send the token of `POST /v1/auth/login` as `Authorization: Bearer`; a key does not go there.';
+  'Authenticate with the header `X-API-Key: svc_...`. `POST /v1/auth/quick-register` returns the first key, `POST /v1/tokens` creates more. People who log in send the token of `POST /v1/auth/login` as `Authorization: Bearer`; API keys are not accepted in that header.';
 
 /** The OpenAPI 3.1 document of the messaging service, as the text of the committed file. */
 export async function messagingDocument(): Promise<string> {
@@ -26,9 +26,9 @@ export async function messagingDocument(): Promise<string> {
     service: 'messaging',
     title: 'Posthorn messaging API',
     description: [
-      'Multi-tenant messaging: connect instances, send messages, receive events. Sends answer 202 and are reported by events. Errors have one shape, Error, with a stable error_code.',
+      'Multi-tenant messaging: connect instances, send messages, receive events. Sends answer 202, and events report their outcome. All errors have the shape Error, with a stable error_code.',
       AUTHENTICATE,
-      'Every send needs an `Idempotency-Key`, which is your name for it: the same key again never sends twice. The ids in the samples are examples: put in those of your instances and messages.',
+      'Every send needs an `Idempotency-Key`, your own name for the send: repeating a key never sends twice. The ids in the samples are examples: replace them with those of your instances and messages.',
     ].join('\n\n'),
     url: 'http://127.0.0.1:8080',
     webhooks,
@@ -42,8 +42,8 @@ export async function billingDocument(): Promise<string> {
     service: 'billing',
     title: 'Posthorn billing API',
     description: [
-      'Plans, the subscription of a company, its cards and charges. What middleware refuses (401, 403, 429) has the shape Error, everything else the shape BillingError.',
-      `${AUTHENTICATE} Both come from the messaging API.`,
+      'Plans, the subscription of a company, its cards and charges. Errors of middleware (401, 403, 429) have the shape Error, all others the shape BillingError.',
+      `${AUTHENTICATE} Keys and tokens come from the messaging API.`,
     ].join('\n\n'),
     url: 'http://127.0.0.1:8081',
   });
@@ -66,7 +66,9 @@ async function documentOf(contract: AppRouter, about: About): Promise<string> {
     contact: CONTACT,
     license: LICENSE,
   };
-  const servers = [{ url: about.url, description: 'The default; the served document names its own' }];
+  const servers = [
+    { url: about.url, description: 'The default; a served document names the URL of its installation' },
+  ];
   const base = { openapi: '3.1.0', info, servers, tags: tagsOf(about.service, Object.keys(contract)) };
   const document = (await generateOpenApiAsync(contract, base, {
     setOperationId: 'concatenated-path',

@@ -63,8 +63,8 @@ function delivery(title: string, types: string[], data: unknown): Json {
     },
     responses: {
       '2XX': { description: 'Received' },
-      '410': { description: 'Gone: the webhook is disabled' },
-      default: { description: 'Anything else is tried again, unless its class says that it is final' },
+      '410': { description: 'Gone: the service disables the webhook' },
+      default: { description: 'Any other answer is retried, unless its error class is permanent' },
     },
   };
 }

@@ -47,10 +47,10 @@ const SUCCESS: Record<string, string> = {
   200: 'OK',
   201: 'Created',
   202: 'Accepted',
-  204: 'Done, no body',
-  206: 'The part that was asked for',
+  204: 'Done; the answer has no body',
+  206: 'The requested part',
   302: 'A redirect',
-  304: 'Not modified: you have it already',
+  304: 'Not modified: your copy is current',
 };
 
 /** Completes the operation that ts-rest created for a route. */
@@ -75,7 +75,7 @@ export function completeOperation(operation: Json, route: Route, service: Servic
 }
 
 function verification(required: true | undefined): string[] {
-  return required ? ['Needs a verified e-mail.'] : [];
+  return required ? ['Requires a verified e-mail address.'] : [];
 }
 
 /** Without the ticket, which is a credential and is listed under `security`. */
@@ -161,7 +161,7 @@ function formOf(route: Route): Json {
     type: 'object',
     properties: {
       ...Object.fromEntries(fields),
-      file: { type: 'string', format: 'binary', description: 'The file itself' },
+      file: { type: 'string', format: 'binary', description: 'The file' },
     },
     required: [...needed.filter((name) => !SOURCES.has(name)), 'file'],
   };
@@ -240,7 +240,9 @@ function errorContent({ content }: Json, codes: readonly string[]): Json | null 
           json.schema,
           {
             type: 'object',
-            properties: { error_code: { type: 'string', enum: codes, description: 'Which of them' } },
+            properties: {
+              error_code: { type: 'string', enum: codes, description: 'The code of this error' },
+            },
           },
         ],
       },

@@ -12,7 +12,10 @@ export const billingMetrics = z
     total_trialing: z.int(),
     total_past_due: z.int(),
     total_suspended: z.int(),
-    monthly_recurring_cents: z.int().meta({ description: 'Active and past due; yearly plans by a twelfth' }),
+    monthly_recurring_cents: z.int().meta({
+      description:
+        'The monthly revenue of active and past-due subscriptions; a yearly plan counts with a twelfth',
+    }),
   })
   .meta({ id: 'AdminBillingMetrics' });
 export type BillingMetrics = z.infer<typeof billingMetrics>;
@@ -28,7 +31,7 @@ export const providerEventRow = z
     attempts: z.int(),
     last_error: z.string().nullable(),
     next_attempt_at: timestamp.nullable(),
-    event_at: timestamp.meta({ description: 'When it happened, by the provider' }),
+    event_at: timestamp.meta({ description: 'When the event happened, as the provider reports it' }),
     received_at: timestamp,
     processed_at: timestamp.nullable(),
   })
@@ -70,7 +73,7 @@ export const admin = {
       notFound: 'INVALID_ID',
       errors: ['EVENT_NOT_FOUND', 'ENQUEUE_FAILED'],
       summary: 'Process a provider event again',
-      description: 'Harmless for one that was processed: its effects are there already.',
+      description: 'Processing an event again that was processed has no further effect.',
     },
     {
       method: 'POST',

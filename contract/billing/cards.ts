@@ -47,7 +47,7 @@ export const cards = {
       errors: ['PROFILE_NOT_FOUND', 'CARD_REJECTED'],
       bodyCodes: { missing: 'MISSING_FIELDS', invalid: 'INVALID_JSON' },
       summary: 'Store a card',
-      description: 'The number and the CVV go to the payment provider and are kept nowhere.',
+      description: 'The number and the CVV go to the payment provider; this service does not store them.',
     },
     { method: 'POST', path: '/v1/billing/cards/tokenize', body: tokenizeCardBody, responses: { 201: card } },
   ),

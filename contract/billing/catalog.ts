@@ -13,12 +13,12 @@ export const plan = z
     code: z.string(),
     product_code: z
       .string()
-      .meta({ description: 'The same for the monthly and the yearly plan of a product' }),
+      .meta({ description: 'The code of the product, which its monthly and its yearly plan share' }),
     display_name: z.string(),
     display_subtitle: z.string(),
     cycle: billingCycle,
     currency: z.string().meta({ examples: ['BRL'] }),
-    price_cents: cents.meta({ description: 'For one cycle' }),
+    price_cents: cents.meta({ description: 'The price of one billing cycle' }),
     trial_days: z.int().nonnegative(),
     sort_order: z.int(),
   })
@@ -32,7 +32,7 @@ export const addon = z
     description: z.string(),
     cycle: billingCycle,
     currency: z.string(),
-    price_cents: cents.meta({ description: 'For one unit and one cycle of the add-on' }),
+    price_cents: cents.meta({ description: 'The price of one unit for one billing cycle' }),
     unit_label: z.string(),
     max_quantity: z.int().positive(),
   })
@@ -45,7 +45,11 @@ export const catalog = {
     {
       method: 'GET',
       path: '/v1/billing/plans',
-      query: z.object({ cycle: billingCycle.optional().meta({ description: 'Both cycles without it' }) }),
+      query: z.object({
+        cycle: billingCycle
+          .optional()
+          .meta({ description: 'Only plans of this billing cycle; default: both cycles' }),
+      }),
       responses: { 200: z.object({ data: z.array(plan) }).meta({ id: 'PlanList' }) },
     },
   ),

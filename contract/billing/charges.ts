@@ -28,11 +28,20 @@ export const charge = z
     net_value_cents: z.int().nullable(),
     fee_cents: z.int().nullable(),
     due_date: z.iso.date(),
-    paid_at: timestamp.nullable().meta({ description: 'Once received' }),
+    paid_at: timestamp.nullable().meta({ description: 'When the payment was received; null before' }),
     invoice_url: z.string().nullable(),
-    bank_slip_url: z.string().nullable().meta({ description: 'Boleto only' }),
-    pix_copy_paste: z.string().nullable().meta({ description: 'Pending PIX charges only' }),
-    pix_qr_code: z.string().nullable().meta({ description: 'PNG in base64; pending PIX charges only' }),
+    bank_slip_url: z
+      .string()
+      .nullable()
+      .meta({ description: 'The URL of the bank slip; on boleto charges only' }),
+    pix_copy_paste: z
+      .string()
+      .nullable()
+      .meta({ description: 'The PIX code to copy and paste; on pending PIX charges only' }),
+    pix_qr_code: z
+      .string()
+      .nullable()
+      .meta({ description: 'The QR code, a PNG in base64; on pending PIX charges only' }),
   })
   .meta({ id: 'Charge' });
 export type ChargeDto = z.infer<typeof charge>;
@@ -43,7 +52,7 @@ export const charges = {
       auth: 'any',
       access: 'owner_admin',
       summary: 'List charges',
-      description: 'By due date, newest first.',
+      description: 'Sorted by due date, newest first.',
     },
     {
       method: 'GET',
@@ -54,7 +63,7 @@ export const charges = {
         limit: z
           .string()
           .optional()
-          .meta({ description: `default ${CHARGES_LIMIT.default}, at most ${CHARGES_LIMIT.max}` }),
+          .meta({ description: `Default ${CHARGES_LIMIT.default}, at most ${CHARGES_LIMIT.max}` }),
       }),
       responses: { 200: z.object({ data: z.array(charge) }).meta({ id: 'ChargeList' }) },
     },

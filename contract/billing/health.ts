@@ -16,7 +16,7 @@ export const billingReadiness = z
       clock: z
         .string()
         .optional()
-        .meta({ description: 'Only when the clock of this machine is off: by how much' }),
+        .meta({ description: "The difference of this machine's clock; only present when the clock is off" }),
     }),
   })
   .meta({ id: 'BillingReadiness' });
@@ -27,8 +27,8 @@ export const health = {
       auth: 'none',
       access: 'public',
       probe: true,
-      summary: 'The process is alive',
-      description: 'Looks at nothing else.',
+      summary: 'Check that the process is alive',
+      description: 'Checks no dependency.',
     },
     { method: 'GET', path: '/health', responses: { 200: healthStatus } },
   ),
@@ -37,8 +37,8 @@ export const health = {
       auth: 'none',
       access: 'public',
       probe: true,
-      summary: 'The process can serve',
-      description: 'Always 200; `status` says when the process drains.',
+      summary: 'Check that the process can serve requests',
+      description: 'Always 200; `status` says whether the process is shutting down.',
     },
     { method: 'GET', path: '/ready', responses: { 200: billingReadiness } },
   ),

@@ -11,9 +11,8 @@ export const billingInternal = {
       access: 'public',
       notFound: 'INVALID_ID',
       errors: ['UNAUTHORIZED'],
-      summary: 'Cancel what a company pays for, at once and at the provider',
-      description:
-        'All of it or none: 503 when the provider could not be asked, and nothing is changed then.',
+      summary: 'Cancel the subscriptions of a company at once, also at the provider',
+      description: 'Cancels all or none: 503 when the provider cannot be reached, and then nothing changes.',
     },
     {
       method: 'POST',

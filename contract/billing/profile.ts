@@ -39,7 +39,7 @@ export const billingProfile = z
   .object({
     id: integerId,
     document_type: z.enum(['cpf', 'cnpj']),
-    document_number: z.string().meta({ description: 'Digits only' }),
+    document_number: z.string().meta({ description: 'The number of the document, digits only' }),
     legal_name: z.string(),
     trade_name: z.string().nullable(),
     email: z.string().nullable(),
@@ -66,7 +66,11 @@ export const createProfileBody = z
       .string()
       .default('')
       .meta({ enum: ['cpf', 'cnpj'] }),
-    document_number: z.string().max(40).default('').meta({ description: 'Digits; punctuation is dropped' }),
+    document_number: z
+      .string()
+      .max(40)
+      .default('')
+      .meta({ description: 'The number of the document; the service drops punctuation' }),
     legal_name: legalName,
     ...mutableFields,
   })
@@ -109,7 +113,7 @@ export const profile = {
       access: 'owner',
       errors: ['PROFILE_NOT_FOUND'],
       summary: 'Change the billing profile',
-      description: 'E-mail, phone, names and address; the change is passed on to the payment provider.',
+      description: 'Changes the e-mail address, phone, names and address, also at the payment provider.',
     },
     {
       method: 'PATCH',

@@ -21,9 +21,9 @@ export const providerWebhook = {
       access: 'public',
       errors: ['UNAUTHORIZED'],
       bodyCodes: { missing: 'BAD_REQUEST', invalid: 'BAD_REQUEST' },
-      summary: 'Take in an event of the payment provider',
+      summary: 'Receive an event of the payment provider',
       description:
-        'The header asaas-access-token proves the provider. The event is stored, answered, and processed afterwards; one that is known already is answered the same and not processed again.',
+        'The header asaas-access-token authenticates the provider. The service stores the event, answers, and processes it afterwards. An event that it knows already gets the same answer and is not processed again.',
     },
     {
       method: 'POST',

@@ -25,9 +25,9 @@ export const billingSimulator = {
       auth: 'any',
       access: 'owner',
       errors: ['NOT_FOUND', 'CONFLICT'],
-      summary: 'Let something happen at the simulated provider',
+      summary: 'Simulate an action at the payment provider',
       description:
-        'To the payment named, or to the newest one that it can happen to. The provider then sends its webhooks.',
+        'Applies to the given payment, or to the newest payment that allows the action. The provider then sends its webhooks.',
     },
     {
       method: 'POST',
@@ -49,7 +49,7 @@ export const billingSimulator = {
       errors: ['CONFLICT'],
       summary: "Move the company's billing clock forward",
       description:
-        'Trials end, grace periods run out and dues pass as they would on that day. For this company only, and by ten years in all.',
+        'Trials and grace periods end and charges fall due as they would on that day, for this company only. The clock can move by ten years in all.',
     },
     {
       method: 'POST',

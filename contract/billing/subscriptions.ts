@@ -27,15 +27,18 @@ export const subscriptionItem = z
     code: z.string(),
     display_name: z.string(),
     quantity: z.int().positive(),
-    unit_price_cents: z.int().nonnegative().meta({ description: 'For one cycle of the plan' }),
+    unit_price_cents: z
+      .int()
+      .nonnegative()
+      .meta({ description: 'The price of one unit for one billing cycle of the plan' }),
     scheduled_for_next_cycle: z
       .boolean()
-      .meta({ description: 'Active already, first billed by the next invoice' }),
+      .meta({ description: 'Whether the item is active already but first billed by the next invoice' }),
   })
   .meta({ id: 'SubscriptionItem' });
 export type SubscriptionItemDto = z.infer<typeof subscriptionItem>;
 
-const scheduled = 'Filled while a plan change is scheduled';
+const scheduled = 'Set while a plan change is scheduled; else null';
 export const subscription = z
   .object({
     id: integerId,
@@ -47,7 +50,10 @@ export const subscription = z
     billing_type: billingType,
     trial_ends_at: timestamp,
     current_period_end: timestamp,
-    asaas_subscription_id: z.string().nullable().meta({ description: 'The id at the provider' }),
+    asaas_subscription_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The id of the subscription at the provider' }),
     cancel_at_period_end: z.boolean(),
     next_plan_code: z.string().nullable().meta({ description: scheduled }),
     next_plan_display_name: z.string().nullable().meta({ description: scheduled }),
@@ -66,12 +72,12 @@ export const createSubscriptionBody = z
       .max(40)
       .default('')
       .meta({ enum: ['pix', 'boleto', 'credit_card'] }),
-    card_id: namedId.nullish().meta({ description: 'Required for credit_card' }),
+    card_id: namedId.nullish().meta({ description: 'The id of the card; required for credit_card' }),
     addons: boundedArray(z.object({ code: z.string().max(100), quantity: z.number().default(1) }), {
       max: 100,
     })
       .nullish()
-      .meta({ description: 'All of them or none' }),
+      .meta({ description: 'The add-ons to subscribe to; the service adds all or none' }),
   })
   .meta({ id: 'CreateSubscriptionRequest' });
 export type CreateSubscriptionBody = z.infer<typeof createSubscriptionBody>;
@@ -85,12 +91,15 @@ export const planChange = z
 
 export const cancelBody = z
   .object({
-    immediate: z.boolean().nullish().meta({ description: 'Default false: at the end of the period' }),
-    reason: z.string().max(500).nullish().meta({ description: 'Default user_request' }),
+    immediate: z
+      .boolean()
+      .nullish()
+      .meta({ description: 'Whether to cancel at once; default false: at the end of the period' }),
+    reason: z.string().max(500).nullish().meta({ description: 'The reason; default user_request' }),
     at_period_end: z
       .boolean()
       .nullish()
-      .meta({ description: 'When given, its negation overrides immediate' }),
+      .meta({ description: 'The opposite of immediate, which it overrides when given' }),
   })
   .meta({ id: 'CancelSubscriptionRequest' });
 export type CancelBody = z.infer<typeof cancelBody>;
@@ -98,7 +107,7 @@ export type CancelBody = z.infer<typeof cancelBody>;
 export const addItemBody = z
   .object({
     addon_code: z.string().max(100).default(''),
-    quantity: z.number().nullish().meta({ description: 'Omitted or 0 counts as 1' }),
+    quantity: z.number().nullish().meta({ description: 'The number of units; omitted or 0 counts as 1' }),
   })
   .meta({ id: 'AddItemRequest' });
 export const addedItem = z
@@ -106,7 +115,10 @@ export const addedItem = z
     id: integerId,
     subscription_id: integerId,
     addon_code: z.string(),
-    quantity: z.int().positive().meta({ description: 'Of the whole line, what was there before included' }),
+    quantity: z
+      .int()
+      .positive()
+      .meta({ description: 'The quantity that the subscription has now, earlier units included' }),
     scheduled_for_next_cycle: z.boolean(),
   })
   .meta({ id: 'AddedItem' });
@@ -121,7 +133,7 @@ export const subscriptions = {
       access: 'owner_admin',
       errors: ['SUBSCRIPTION_NOT_FOUND'],
       summary: 'Read the subscription',
-      description: 'The newest of the company, whatever its state.',
+      description: 'Returns the newest subscription of the company, whatever its state.',
     },
     { method: 'GET', path: `${PATH}/current`, responses: { 200: subscription } },
   ),
@@ -142,7 +154,7 @@ export const subscriptions = {
       statuses: { PLAN_NOT_FOUND: [400], ADDON_NOT_FOUND: [400] },
       summary: 'Subscribe',
       description:
-        'Starts a trial of 30 days; the first charge is due when it ends. There is one trial for a company and its document: a later subscription is `trialing` until that ends, and after it `expired` until its first charge, due at once, is paid.',
+        'Starts a trial of 30 days; the first charge is due when it ends. Each company and document has one trial: a later subscription is `trialing` until that trial ends. After the trial, a new subscription is `expired` until its first charge, which is due at once, is paid.',
     },
     { method: 'POST', path: PATH, body: createSubscriptionBody, responses: { 201: subscription } },
   ),
@@ -153,7 +165,7 @@ export const subscriptions = {
       notFound: 'INVALID_ID',
       errors: ['ALREADY_ON_PLAN', 'SUBSCRIPTION_NOT_ACTIVE', 'PLAN_NOT_FOUND', 'SUBSCRIPTION_NOT_FOUND'],
       summary: 'Schedule a plan change',
-      description: 'The plan is swapped when the next payment is received.',
+      description: 'The plan changes when the next payment is received.',
     },
     { method: 'POST', path: `${PATH}/:id/change-plan`, body: changePlanBody, responses: { 202: planChange } },
   ),
@@ -164,7 +176,8 @@ export const subscriptions = {
       notFound: 'INVALID_ID',
       errors: ['SUBSCRIPTION_NOT_FOUND', 'SUBSCRIPTION_NOT_ACTIVE'],
       summary: 'Cancel the subscription',
-      description: 'At the end of the period, or at once. Cancelling a cancelled one changes nothing.',
+      description:
+        'Cancels at the end of the period, or at once. Cancelling a cancelled subscription changes nothing.',
     },
     { method: 'POST', path: `${PATH}/:id/cancel`, body: cancelBody, responses: { 204: c.noBody() } },
   ),
@@ -175,7 +188,8 @@ export const subscriptions = {
       notFound: 'INVALID_ID',
       errors: ['INVALID_QUANTITY', 'ADDON_NOT_FOUND', 'SUBSCRIPTION_NOT_FOUND', 'SUBSCRIPTION_NOT_ACTIVE'],
       summary: 'Add an add-on',
-      description: 'Active at once and billed by the next invoice; adds to what the subscription has of it.',
+      description:
+        'The add-on is active at once and billed by the next invoice. The quantity adds to what the subscription already has.',
     },
     { method: 'POST', path: `${PATH}/:id/items`, body: addItemBody, responses: { 202: addedItem } },
   ),

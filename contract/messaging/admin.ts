@@ -30,12 +30,15 @@ export const ipReputation = z
     zones: z.array(
       z.object({
         zone: z.string(),
-        listed: z.boolean().nullable().meta({ description: 'Null when the list gave no answer' }),
-        code: z.string().nullable().meta({ description: 'What the list answered, e.g. 127.0.0.2' }),
+        listed: z
+          .boolean()
+          .nullable()
+          .meta({ description: 'Whether the list names the address; null when the list gave no answer' }),
+        code: z.string().nullable().meta({ description: 'The answer of the list, e.g. 127.0.0.2' }),
         reason: z
           .string()
           .nullable()
-          .meta({ description: 'What the list says of the listing, or why it gave no answer' }),
+          .meta({ description: 'The explanation by the list, or why it gave no answer' }),
       }),
     ),
   })
@@ -50,7 +53,12 @@ export const admin = {
       path: '/v1/admin/companies',
       query: z.object({
         status: companyStatus.optional(),
-        search: z.string().trim().max(255).optional().meta({ description: 'Part of the name or slug' }),
+        search: z
+          .string()
+          .trim()
+          .max(255)
+          .optional()
+          .meta({ description: 'Only companies with this text in the name or slug' }),
         ...pageQuery(LIST_LIMIT),
       }),
       responses: { 200: pageOf(company).meta({ id: 'CompanyList' }) },
@@ -63,7 +71,7 @@ export const admin = {
       notFound: 'COMPANY_NOT_FOUND',
       errors: ['CONFLICT', 'ACCOUNT_ALREADY_DELETED'],
       summary: 'Suspend a company',
-      description: 'Its JWTs and keys are refused at once. Idempotent.',
+      description: 'The API refuses its JWTs and keys at once. Idempotent.',
     },
     {
       method: 'POST',
@@ -93,7 +101,7 @@ export const admin = {
       auth: 'jwt',
       access: 'superadmin',
       summary: 'List the instances of all companies',
-      description: 'Newest first. The next page begins before next_cursor.',
+      description: 'Newest first. Pass next_cursor as before for the next page.',
     },
     {
       method: 'GET',
@@ -107,8 +115,8 @@ export const admin = {
           .trim()
           .max(255)
           .optional()
-          .meta({ description: 'How the name or the phone begins' }),
-        before: uuid.optional().meta({ description: 'The next_cursor of the page before' }),
+          .meta({ description: 'Only instances whose name or phone number begins with this' }),
+        before: uuid.optional().meta({ description: 'The next_cursor of the previous page' }),
         limit: integerQuery(LIST_LIMIT),
       }),
       responses: {
@@ -123,17 +131,16 @@ export const admin = {
       auth: 'jwt',
       access: 'superadmin',
       errors: ['REPUTATION_NOT_AVAILABLE', 'REPUTATION_RATE_LIMITED'],
-      summary: 'Ask lists of bad addresses about ours',
-      description: 'Takes 5 seconds at most; 5 checks a minute.',
+      summary: 'Check the addresses of this installation on block lists',
+      description: 'Answers within 5 seconds. At most 5 checks a minute.',
     },
     {
       method: 'GET',
       path: '/v1/admin/ip-reputation',
       query: z.object({
-        ip: z
-          .union([z.ipv4(), z.ipv6()], { error: 'must be an IP address' })
-          .optional()
-          .meta({ description: 'Default: the addresses of this installation (EGRESS_IPS)' }),
+        ip: z.union([z.ipv4(), z.ipv6()], { error: 'must be an IP address' }).optional().meta({
+          description: 'The address to check; default: the addresses of this installation (EGRESS_IPS)',
+        }),
       }),
       responses: { 200: z.object({ results: z.array(ipReputation) }).meta({ id: 'IpReputationList' }) },
     },

@@ -8,8 +8,12 @@ export const auditEntry = z
   .object({
     id: integerId,
     action: z.string().meta({ examples: ['token.revoked'] }),
-    user_id: integerId.nullable().meta({ description: 'Who did it; null when nobody was logged in' }),
-    token_id: integerId.nullable().meta({ description: 'The API key it was done with' }),
+    user_id: integerId
+      .nullable()
+      .meta({ description: 'The id of the user who did it; null when nobody was logged in' }),
+    token_id: integerId
+      .nullable()
+      .meta({ description: 'The id of the API key that was used; null without one' }),
     instance_id: uuid.nullable(),
     detail: z.record(z.string(), z.unknown()),
     trace_id: uuid.nullable(),

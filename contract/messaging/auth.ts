@@ -30,7 +30,7 @@ export const newPassword = z
     `must have at least ${PASSWORD_MIN_CHARS} characters`,
   )
   .max(PASSWORD_MAX_CHARS)
-  .meta({ description: `${PASSWORD_MIN_CHARS} to ${PASSWORD_MAX_CHARS} characters` });
+  .meta({ description: `The password, ${PASSWORD_MIN_CHARS} to ${PASSWORD_MAX_CHARS} characters` });
 
 export const registerBody = z
   .object({
@@ -65,7 +65,9 @@ export const quickRegistered = z
     company_id: integerId,
     api_key: z.string(),
     email: z.string(),
-    password: z.string().meta({ description: 'Generated, 16 hex characters, also sent by e-mail' }),
+    password: z
+      .string()
+      .meta({ description: 'The generated password, 16 hex characters, which is also sent by e-mail' }),
     base_url: z.string(),
     message: z.string(),
   })
@@ -87,7 +89,9 @@ export const loginBody = z
 /** The answer to every way of logging in, beside the session cookies. */
 export const session = z
   .object({
-    token: z.string().meta({ description: 'JWT, HS256, 15 minutes' }),
+    token: z
+      .string()
+      .meta({ description: 'The JWT of the session, signed with HS256 and valid for 15 minutes' }),
     company_id: integerId,
     user_id: integerId,
     role,
@@ -116,7 +120,7 @@ export const resetPasswordBody = z
 const typedCode = z
   .string()
   .max(256)
-  .meta({ description: 'Six digits', examples: ['042137'] });
+  .meta({ description: 'The code, six digits', examples: ['042137'] });
 
 /** The body that is judged, and counted, when no code came. */
 const NO_CODE = { code: '' };
@@ -126,8 +130,8 @@ export const verifyEmailBody = z.object({ code: typedCode }).meta({ id: 'VerifyE
 export const codeSent = z
   .object({
     message: z.string(),
-    cooldown_secs: z.int().meta({ description: 'Seconds before another may be asked for' }),
-    expires_in: z.int().meta({ description: 'Seconds the code is good for' }),
+    cooldown_secs: z.int().meta({ description: 'The seconds before another code may be requested' }),
+    expires_in: z.int().meta({ description: 'The lifetime of the code in seconds' }),
   })
   .meta({ id: 'CodeSent' });
 
@@ -188,8 +192,11 @@ export const accountDeleted = z
   .object({
     message: z.string(),
     requires_relogin: z.literal(true),
-    billing_cancelled: z.int().optional().meta({ description: 'Subscriptions that were cancelled' }),
-    instances_logout: z.int().optional().meta({ description: 'Instances whose logout was queued' }),
+    billing_cancelled: z.int().optional().meta({ description: 'The number of cancelled subscriptions' }),
+    instances_logout: z
+      .int()
+      .optional()
+      .meta({ description: 'The number of instances whose logout was queued' }),
     deleted_at: timestamp.optional(),
   })
   .meta({ id: 'AccountDeleted' });
@@ -212,7 +219,7 @@ export const auth = {
       access: 'public',
       errors: ['CONFLICT', 'EMAIL_ALREADY_REGISTERED', 'REGISTRATION_FAILED'],
       summary: 'Register a company with its owner',
-      description: 'Answers the first API key, which is shown this once.',
+      description: 'Returns the first API key, which is shown only this once.',
     },
     { method: 'POST', path: '/v1/auth/register', body: registerBody, responses: { 201: registered } },
   ),
@@ -223,7 +230,7 @@ export const auth = {
       errors: ['EMAIL_ALREADY_REGISTERED'],
       bodyCodes: { missing: 'BAD_REQUEST', invalid: 'BAD_REQUEST' },
       summary: 'Register with an e-mail alone',
-      description: 'Answers an API key and a generated password, which is also sent by e-mail.',
+      description: 'Returns an API key and a generated password, which is also sent by e-mail.',
     },
     {
       method: 'POST',
@@ -239,7 +246,7 @@ export const auth = {
       errors: ['INVALID_CREDENTIALS', 'ACCOUNT_DELETED', 'COMPANY_SUSPENDED', 'ACCOUNT_LOCKED'],
       bodyCodes: LOGIN_CODES,
       summary: 'Log in',
-      description: 'Answers a JWT and sets the cookies svc_refresh_token and svc_csrf_token.',
+      description: 'Returns a JWT and sets the cookies svc_refresh_token and svc_csrf_token.',
     },
     { method: 'POST', path: '/v1/auth/login', body: loginBody, responses: { 200: session } },
   ),
@@ -250,7 +257,7 @@ export const auth = {
       errors: ['COMPANY_SUSPENDED'],
       summary: 'Refresh the session',
       description:
-        'Takes the cookie svc_refresh_token with X-CSRF-Token; answers a JWT and rotates the cookie.',
+        'Takes the cookie svc_refresh_token with X-CSRF-Token, returns a JWT and rotates the cookie.',
     },
     { method: 'POST', path: '/v1/auth/refresh', body: c.noBody(), responses: { 200: session } },
   ),
@@ -261,7 +268,7 @@ export const auth = {
       csrf: 'optional',
       summary: 'Log out',
       description:
-        'Revokes the JWT and its refresh token and clears the cookies; an API key only clears them.',
+        'Revokes the JWT and its refresh token and clears the cookies. With an API key it only clears the cookies.',
     },
     { method: 'POST', path: '/v1/auth/logout', body: c.noBody(), responses: { 204: c.noBody() } },
   ),
@@ -270,7 +277,7 @@ export const auth = {
       auth: 'none',
       access: 'public',
       bodyCodes: LOGIN_CODES,
-      summary: 'Ask for a password reset link',
+      summary: 'Request a password reset link',
       description: 'Always 202, whether or not the account exists.',
     },
     {
@@ -286,7 +293,7 @@ export const auth = {
       access: 'public',
       errors: ['RESET_TOKEN_INVALID', 'RESET_TOKEN_EXPIRED'],
       summary: 'Choose a new password with the token of a reset or invite link',
-      description: 'The token is good for one use.',
+      description: 'The token can be used once.',
     },
     {
       method: 'POST',
@@ -312,7 +319,8 @@ export const auth = {
         fallback: NO_CODE,
       },
       summary: 'Verify the e-mail address',
-      description: 'Answers a new session and sets its cookies. What is not six digits is a wrong code.',
+      description:
+        'Returns a new session and sets its cookies. A value other than six digits counts as a wrong code.',
     },
     { method: 'POST', path: '/v1/auth/verify-email', body: verifyEmailBody, responses: { 200: session } },
   ),
@@ -331,8 +339,8 @@ export const auth = {
       access: 'all',
       errors: ['OWNER_ONLY', 'CONFLICT'],
       bodyCodes: { missing: 'BAD_REQUEST', invalid: 'BAD_REQUEST', malformed: 'BAD_REQUEST' },
-      summary: 'Change your name, or as owner the name of the company',
-      description: 'Without a field it changes nothing. The slug never changes.',
+      summary: 'Change your name, or the name of the company as its owner',
+      description: 'A request without fields changes nothing. The slug never changes.',
     },
     { method: 'PATCH', path: '/v1/auth/me', body: updateMeBody, responses: { 200: me } },
   ),
@@ -343,7 +351,7 @@ export const auth = {
       errors: ['PASSWORD_TOO_SHORT', 'INVALID_CURRENT_PASSWORD'],
       bodyCodes: { missing: 'MISSING_FIELD', invalid: 'MISSING_FIELD', malformed: 'MISSING_FIELD' },
       summary: 'Change your password',
-      description: 'Ends every session; only the JWT that asked stays valid until it expires.',
+      description: 'Ends every session. Only the JWT of this request stays valid until it expires.',
     },
     {
       method: 'PATCH',
@@ -359,7 +367,7 @@ export const auth = {
       errors: ['INVALID_CURRENT_PASSWORD', 'EMAIL_ALREADY_TAKEN'],
       bodyCodes: { missing: 'MISSING_FIELD', invalid: 'BAD_REQUEST', malformed: 'BAD_REQUEST' },
       summary: 'Start to change your e-mail address',
-      description: 'A code goes to the new address, a notice to the old one.',
+      description: 'Sends a code to the new address and a notice to the old one.',
     },
     {
       method: 'POST',
@@ -385,7 +393,7 @@ export const auth = {
         fallback: NO_CODE,
       },
       summary: 'Confirm the change of your e-mail address',
-      description: 'What is not six digits is a wrong code.',
+      description: 'A value other than six digits counts as a wrong code.',
     },
     {
       method: 'POST',

@@ -26,12 +26,13 @@ export const product = z
     description: z.string(),
     retailer_id: z.string(),
     url: z.string(),
-    price: z.int().meta({ description: 'In the smallest unit of the currency' }),
+    price: z.int().meta({ description: 'The price in the smallest unit of the currency' }),
     currency: z.string(),
     is_hidden: z.boolean(),
     review_status: z.string(),
     image_url: z.string().meta({
-      description: 'The download of media of this instance, kept for 7 days; empty when it could not be had',
+      description:
+        'The URL of the picture, stored by this service for 7 days; empty when it could not be fetched',
     }),
   })
   .meta({ id: 'Product' });
@@ -40,7 +41,10 @@ export type Product = z.infer<typeof product>;
 export const catalog = z
   .object({
     products: z.array(product),
-    next_page_cursor: z.string().optional().meta({ description: 'Absent on the last page' }),
+    next_page_cursor: z
+      .string()
+      .optional()
+      .meta({ description: 'The cursor of the next page; absent on the last page' }),
   })
   .meta({ id: 'Catalog' });
 export type Catalog = z.infer<typeof catalog>;
@@ -61,9 +65,11 @@ const READ = {
   notFound: 'INSTANCE_NOT_FOUND',
   errors: [...NETWORK_ERRORS, 'INVALID_PHONE', 'INVALID_RECIPIENT'],
 } as const;
-const jid = personQuery.meta({ description: 'Whose; without it the own one of the instance' });
+const jid = personQuery.meta({
+  description: 'The phone number or JID of the business; default: the instance itself',
+});
 const IMAGES =
-  'Pictures are fetched from the network and kept for 7 days; one that fails leaves image_url empty.';
+  'The service fetches the pictures from the network and keeps them for 7 days. When a fetch fails, image_url is empty.';
 
 /** The public data of businesses; read only. */
 export const business = {
@@ -88,7 +94,7 @@ export const business = {
           .string()
           .max(FIELD_MAX_CHARS)
           .optional()
-          .meta({ description: 'next_page_cursor of the page before' }),
+          .meta({ description: 'The next_page_cursor of the previous page' }),
       }),
       responses: { 200: catalog },
     },

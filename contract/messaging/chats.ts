@@ -10,9 +10,9 @@ const lastMessage = z.object({
   message_id: z.string(),
   direction: z.enum(['inbound', 'outbound']),
   type: z.enum(MESSAGE_TYPES),
-  preview: z
-    .string()
-    .meta({ description: 'The beginning of its text or caption; empty for other types and when deleted' }),
+  preview: z.string().meta({
+    description: 'The beginning of the text or caption; empty for other types and deleted messages',
+  }),
   timestamp,
 });
 
@@ -20,19 +20,23 @@ export const chat = z
   .object({
     chat_jid: z.string(),
     type: z.enum(['user', 'group']),
-    phone: z.string().meta({ description: 'Empty for groups and anonymous ids' }),
-    name: z.string().meta({ description: 'As the phone saved it, else as the other side calls itself' }),
-    unread_count: z.int().meta({ description: 'Received messages that nobody has read here' }),
-    marked_unread: z.boolean().meta({ description: 'Marked as unread by hand' }),
+    phone: z.string().meta({ description: 'The phone number; empty for groups and anonymous ids' }),
+    name: z
+      .string()
+      .meta({ description: 'The name as saved on the phone, else as the group or contact chose it' }),
+    unread_count: z.int().meta({ description: 'The number of received messages that nobody has read' }),
+    marked_unread: z.boolean().meta({ description: 'Whether somebody marked the chat as unread' }),
     archived: z.boolean(),
     pinned: z.boolean(),
     muted: z.boolean(),
-    muted_until: timestamp.nullable().meta({ description: 'Null when not muted, or muted without an end' }),
+    muted_until: timestamp
+      .nullable()
+      .meta({ description: 'When the mute ends; null when the chat is not muted, or muted without an end' }),
     window_until: timestamp.nullable().meta({
       description:
-        'On whatsapp-cloud: until when anything may be sent to this chat, 24 hours after the other side last wrote; null when only an approved template may, and on other networks',
+        'On whatsapp-cloud: the end of the 24 hours after the last message of the contact, in which any content may be sent to this chat; null when only approved templates may be sent, and on other networks',
     }),
-    labels: z.array(z.string()).meta({ description: 'label_ids' }),
+    labels: z.array(z.string()).meta({ description: 'The label_ids of the chat' }),
     last_message: lastMessage.nullable(),
     updated_at: timestamp,
   })
@@ -42,9 +46,9 @@ export type Chat = z.infer<typeof chat>;
 export const contact = z
   .object({
     jid: z.string(),
-    phone: z.string().meta({ description: 'Empty for anonymous ids' }),
-    name: z.string().meta({ description: 'As the phone saved it; empty when it is not saved' }),
-    push_name: z.string().meta({ description: 'As the contact calls itself' }),
+    phone: z.string().meta({ description: 'The phone number; empty for anonymous ids' }),
+    name: z.string().meta({ description: 'The name as saved on the phone; empty when it is not saved' }),
+    push_name: z.string().meta({ description: 'The name that the contact chose' }),
     saved: z.boolean(),
     blocked: z.boolean(),
     updated_at: timestamp,
@@ -53,7 +57,9 @@ export const contact = z
 export type Contact = z.infer<typeof contact>;
 
 export const readChatBody = z
-  .object({ read: z.boolean().default(true).meta({ description: 'false marks it as unread' }) })
+  .object({
+    read: z.boolean().default(true).meta({ description: 'true marks the chat as read, false as unread' }),
+  })
   .meta({ id: 'ReadChatRequest' });
 export const archiveChatBody = z.object({ archived: z.boolean() }).meta({ id: 'ArchiveChatRequest' });
 export const pinChatBody = z.object({ pinned: z.boolean() }).meta({ id: 'PinChatRequest' });
@@ -63,10 +69,10 @@ const YEAR_S = 366 * 86_400;
 export const muteChatBody = z
   .object({
     muted: z.boolean().default(true),
-    until: z.iso
-      .datetime({ offset: true, error: 'must be an RFC 3339 time' })
-      .optional()
-      .meta({ description: 'In the future. Without it and duration_seconds it is muted without an end' }),
+    until: z.iso.datetime({ offset: true, error: 'must be an RFC 3339 time' }).optional().meta({
+      description:
+        'The end of the mute, in the future. Without this and duration_seconds the mute has no end',
+    }),
     duration_seconds: z.int().min(1).max(YEAR_S).optional(),
   })
   .refine(
@@ -90,12 +96,12 @@ export const checkedContacts = z
       .array(
         z.object({
           phone: z.string(),
-          exists: z.boolean().meta({ description: 'The number has an account' }),
+          exists: z.boolean().meta({ description: 'Whether the number has an account' }),
           jid: z.string().nullable(),
           is_business: z.boolean(),
         }),
       )
-      .meta({ description: 'In the order asked' }),
+      .meta({ description: 'One record for each number, in the order of the request' }),
   })
   .meta({ id: 'CheckedContacts' });
 export type CheckedContacts = z.infer<typeof checkedContacts>;
@@ -110,8 +116,11 @@ const before = z
   .min(1)
   .max(CURSOR_MAX_CHARS)
   .optional()
-  .meta({ description: 'next_cursor of the page that this one follows' });
-const nextCursor = z.string().nullable().meta({ description: 'Goes on with before; null at the end' });
+  .meta({ description: 'The next_cursor of the previous page' });
+const nextCursor = z
+  .string()
+  .nullable()
+  .meta({ description: 'The value of before for the next page; null on the last page' });
 
 const INSTANCE = '/v1/instances/:instanceId' as const;
 const READ = { auth: 'any', access: 'all', notFound: 'INSTANCE_NOT_FOUND' } as const;
@@ -129,19 +138,16 @@ const ANSWER = { 200: chat };
 /** Chats, as the phone shows them. */
 export const chats = {
   list: route(
-    { ...READ, summary: 'List chats', description: 'Those with the latest activity first.' },
+    { ...READ, summary: 'List chats', description: 'Chats with the latest activity come first.' },
     {
       method: 'GET',
       path: `${INSTANCE}/chats`,
       query: z.object({
         archived: z.stringbool().optional(),
-        unread: z.stringbool().optional().meta({ description: 'With unread messages, or marked as unread' }),
-        label: z
-          .string()
-          .min(1)
-          .max(16)
-          .optional()
-          .meta({ description: 'Only chats that bear this label_id' }),
+        unread: z.stringbool().optional().meta({
+          description: 'true: only chats with unread messages or marked as unread; false: only the others',
+        }),
+        label: z.string().min(1).max(16).optional().meta({ description: 'Only chats with this label_id' }),
         before,
         limit: integerQuery(LIST_LIMIT),
       }),
@@ -151,35 +157,41 @@ export const chats = {
     },
   ),
   get: route(
-    { ...READ, errors: ['NOT_FOUND'], summary: 'Read one chat', description: 'By phone number or JID.' },
+    {
+      ...READ,
+      errors: ['NOT_FOUND'],
+      summary: 'Read one chat',
+      description: 'Takes a phone number or a JID.',
+    },
     { method: 'GET', path: CHAT, responses: ANSWER },
   ),
   read: route(
     {
       ...CHANGE,
-      summary: 'Mark a chat as read, or as unread',
-      description: 'Also on the phone. The senders of what was unread learn that it was read.',
+      summary: 'Mark a chat as read or unread',
+      description: 'Also changes the chat on the phone. The senders of unread messages get read receipts.',
     },
     { method: 'POST', path: `${CHAT}/read`, body: readChatBody, responses: ANSWER },
   ),
   archive: route(
-    { ...CHANGE, summary: 'Archive a chat, or bring it back', description: 'Also on the phone.' },
+    { ...CHANGE, summary: 'Archive or unarchive a chat', description: 'Also changes the chat on the phone.' },
     { method: 'POST', path: `${CHAT}/archive`, body: archiveChatBody, responses: ANSWER },
   ),
   pin: route(
     {
       ...CHANGE,
       errors: [...CHANGE.errors, 'CONFLICT'],
-      summary: 'Pin a chat to the top, or unpin it',
-      description: 'Also on the phone. CONFLICT when it has as many pinned chats as it takes.',
+      summary: 'Pin or unpin a chat',
+      description:
+        'Also changes the chat on the phone. CONFLICT when the account already has the maximum number of pinned chats.',
     },
     { method: 'POST', path: `${CHAT}/pin`, body: pinChatBody, responses: ANSWER },
   ),
   mute: route(
     {
       ...CHANGE,
-      summary: 'Mute a chat for a time or without an end, or unmute it',
-      description: 'Also on the phone.',
+      summary: 'Mute or unmute a chat',
+      description: 'Also changes the chat on the phone.',
     },
     { method: 'POST', path: `${CHAT}/mute`, body: muteChatBody, responses: ANSWER },
   ),
@@ -193,8 +205,8 @@ export const contacts = {
   list: route(
     {
       ...READ,
-      summary: 'List contacts, or find them',
-      description: 'By name. A search by digits is by phone number and goes by that.',
+      summary: 'List or search contacts',
+      description: 'Sorted by name. A search for digits looks in phone numbers and sorts by them.',
     },
     {
       method: 'GET',
@@ -206,7 +218,7 @@ export const contacts = {
           .min(1)
           .max(NAME_MAX_CHARS)
           .optional()
-          .meta({ description: 'How the name or the phone number begins' }),
+          .meta({ description: 'Only contacts whose name or phone number begins with this' }),
         before,
         limit: integerQuery(LIST_LIMIT),
       }),
@@ -219,7 +231,7 @@ export const contacts = {
     {
       ...READ,
       errors: ['INVALID_PHONE', ...DEVICE_ERRORS],
-      summary: 'Find out which numbers have an account',
+      summary: 'Check which numbers have an account',
       description: `At most ${CONTACTS_CHECK_MAX} numbers.`,
     },
     {
@@ -230,14 +242,19 @@ export const contacts = {
     },
   ),
   get: route(
-    { ...READ, errors: ['NOT_FOUND'], summary: 'Read one contact', description: 'By phone number or JID.' },
+    {
+      ...READ,
+      errors: ['NOT_FOUND'],
+      summary: 'Read one contact',
+      description: 'Takes a phone number or a JID.',
+    },
     { method: 'GET', path: CONTACT, responses: { 200: contact } },
   ),
   block: route(
     {
       ...BLOCK,
       summary: 'Block a contact',
-      description: 'Also on the phone. Nothing of theirs arrives any more.',
+      description: 'Also blocks the contact on the phone. Messages from a blocked contact do not arrive.',
     },
     { method: 'POST', path: `${CONTACT}/block`, body: c.noBody(), responses: { 200: blockedContact } },
   ),

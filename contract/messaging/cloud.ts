@@ -12,13 +12,13 @@ const fromMeta = {
 } as const;
 
 const handshakeQuery = z.looseObject({
-  'hub.mode': z.string().max(40).optional().meta({ description: 'subscribe' }),
-  'hub.challenge': z.string().max(400).optional().meta({ description: 'Answered as it is' }),
+  'hub.mode': z.string().max(40).optional().meta({ description: 'Always subscribe' }),
+  'hub.challenge': z.string().max(400).optional().meta({ description: 'The text to return unchanged' }),
   'hub.verify_token': z
     .string()
     .max(400)
     .optional()
-    .meta({ description: 'Drawn when the credentials were given' }),
+    .meta({ description: 'The verify token that this service generated when it stored the credentials' }),
 });
 
 /** Where Meta's Cloud API posts; the subscription is made when an instance connects. */
@@ -27,8 +27,8 @@ export const cloud = {
     {
       ...fromMeta,
       raw: 'text',
-      summary: 'Prove to Meta that the address is ours',
-      description: 'Asked by Meta when the subscription is made.',
+      summary: "Answer Meta's verification of the webhook address",
+      description: 'Meta calls this when it creates the subscription.',
     },
     {
       method: 'GET',
@@ -41,9 +41,9 @@ export const cloud = {
     {
       ...fromMeta,
       raw: 'bytes',
-      summary: 'Take in what Meta posts for an instance',
+      summary: 'Receive webhooks of Meta for an instance',
       description:
-        'X-Hub-Signature-256 proves the sender, over the bytes as they come. They are stored, answered, and recorded by the owner of the instance. At most 3 MB.',
+        'X-Hub-Signature-256 authenticates the sender; it signs the bytes of the body. The service stores the body, answers, and a worker records the content afterwards. At most 3 MB.',
     },
     {
       method: 'POST',
@@ -51,7 +51,7 @@ export const cloud = {
       body: z.unknown().meta({ id: 'CloudWebhook', description: 'A webhook of the Cloud API' }),
       responses: {
         200: z
-          .object({ received: z.literal(true).meta({ description: 'It is stored' }) })
+          .object({ received: z.literal(true).meta({ description: 'Confirms that the body is stored' }) })
           .meta({ id: 'CloudWebhookReceived' }),
       },
     },

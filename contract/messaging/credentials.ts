@@ -19,11 +19,11 @@ export const giveCredentialsBody = z
       examples: ['102290129340398'],
     }),
     access_token: secret.meta({
-      description: 'A token of a system user, which does not expire',
+      description: 'The token of a system user, which does not expire',
       examples: ['EAAJB0example'],
     }),
     app_secret: secret.meta({
-      description: 'Of the app whose token it is; it proves webhooks',
+      description: 'The secret of the app that issued the token; Meta signs webhooks with it',
       examples: ['0123456789abcdef0123456789abcdef'],
     }),
   })

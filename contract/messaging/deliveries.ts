@@ -31,7 +31,7 @@ const statusQuery = z
   .default('all')
   .refine((status) => (DELIVERY_STATUSES as readonly string[]).includes(status), failsWith('INVALID_STATUS'))
   .transform((status) => status as DeliveryStatus)
-  .meta({ description: 'all, success, failure or stuck' });
+  .meta({ description: 'Only deliveries in this state: all, success, failure or stuck' });
 
 /** Absent and empty are one, and answer a code of their own; to callers and in documents it is required. */
 const requiredInstance = z.preprocess(
@@ -40,29 +40,31 @@ const requiredInstance = z.preprocess(
 );
 
 const hours = integerQuery(WEBHOOK_HOURS).meta({
-  description: 'default 24, at most 168; ignored when since is given',
+  description: 'The length of the period in hours; default 24, at most 168; ignored when since is given',
 });
 const period = { hours, since: sinceQuery };
 const optionalHours = integerRange(WEBHOOK_HOURS)
   .optional()
-  .meta({ description: 'at most 168; ignored when since is given' });
+  .meta({ description: 'The length of the period in hours, at most 168; ignored when since is given' });
 
 /** The attempts of one event, summed up. */
 export const deliveredEvent = z
   .object({
-    log_id: integerId.meta({ description: 'The latest attempt; takes retry-bulk' }),
+    log_id: integerId.meta({ description: 'The id of the latest attempt, as retry-bulk takes it' }),
     webhook_id: integerId,
     webhook_url: shownAddress,
     event_id: z.string(),
     event_type: z.string(),
-    status_code: z.int().meta({ description: '0 when there was no answer' }),
+    status_code: z.int().meta({ description: 'The HTTP status of the response; 0 when there was none' }),
     response: z.string(),
-    attempts: z.int().positive().meta({ description: 'Highest attempt number seen' }),
-    success: z.boolean().meta({ description: 'The latest attempt was 2xx' }),
+    attempts: z.int().positive().meta({ description: 'The highest attempt number so far' }),
+    success: z.boolean().meta({ description: 'Whether the endpoint answered the latest attempt with 2xx' }),
     error_class: z.string(),
     is_hard_failed: z.boolean(),
-    has_payload_raw: z.boolean().meta({ description: 'false after 14 days' }),
-    payload_raw_size: z.int().meta({ description: 'bytes' }),
+    has_payload_raw: z
+      .boolean()
+      .meta({ description: 'Whether the body is still stored; false after 14 days' }),
+    payload_raw_size: z.int().meta({ description: 'The size of the stored body in bytes' }),
     payload_raw_json_valid: z.boolean(),
     created_at: timestamp,
   })
@@ -72,7 +74,11 @@ export type DeliveredEvent = z.infer<typeof deliveredEvent>;
 const deliveredEvents = cappedPageOf(deliveredEvent).meta({ id: 'DeliveredEventList' });
 
 const count = z.int().nonnegative();
-const successRate = z.number().min(0).max(100).meta({ description: '0 to 100; 100 without deliveries' });
+const successRate = z
+  .number()
+  .min(0)
+  .max(100)
+  .meta({ description: 'The percentage of successful attempts, 0 to 100; 100 without deliveries' });
 
 /** Attempts of an instance's events; those by webhooks of all instances count too. */
 export const instanceMetrics = z
@@ -84,7 +90,8 @@ export const instanceMetrics = z
     failures: count,
     success_rate: successRate,
     stuck_pending: count.meta({
-      description: 'Events with a failure and no later success of the same webhook, counted for each webhook',
+      description:
+        'The number of events with a failed attempt and no later success at the same webhook, counted for each webhook',
     }),
     configured_webhooks: count,
     active_webhooks: count,
@@ -113,15 +120,17 @@ export const webhookMetrics = z
         }),
       )
       .optional()
-      .meta({ description: 'Only with webhook_id: each hour of the period in UTC, oldest first' }),
+      .meta({
+        description: 'The counts of each hour of the period in UTC, oldest first; only with webhook_id',
+      }),
   })
   .meta({ id: 'WebhookMetrics' });
 export type WebhookMetrics = z.infer<typeof webhookMetrics>;
 
 export const companyDeliveryLog = deliveryLog
   .extend({
-    company_id: integerId.nullable().meta({ description: 'For a superadmin only' }),
-    company_name: z.string().nullable().meta({ description: 'For a superadmin only' }),
+    company_id: integerId.nullable().meta({ description: 'Only for superadmins; else null' }),
+    company_name: z.string().nullable().meta({ description: 'Only for superadmins; else null' }),
   })
   .meta({ id: 'CompanyDeliveryLog' });
 export type CompanyDeliveryLog = z.infer<typeof companyDeliveryLog>;
@@ -132,7 +141,7 @@ export const retryBulkBody = z
 
 const view = { auth: 'any', access: 'all' } as const;
 const PERIOD =
-  'Events with an attempt in the period, one row an event (with status stuck: an event and webhook), latest attempt first.';
+  'Lists events with an attempt in the period, latest attempt first: one row for each event, or with status stuck one row for each event and webhook.';
 
 /** How deliveries went, over all webhooks of a company. A superadmin sees every company. */
 export const deliveries = {
@@ -140,8 +149,8 @@ export const deliveries = {
     {
       ...view,
       errors: ['INSTANCE_ID_REQUIRED', 'INVALID_STATUS'],
-      summary: 'Delivered events of an instance',
-      description: `${PERIOD} Deliveries by global webhooks count.`,
+      summary: 'List the delivered events of an instance',
+      description: `${PERIOD} Includes deliveries of webhooks for all instances.`,
     },
     {
       method: 'GET',
@@ -159,8 +168,8 @@ export const deliveries = {
     {
       ...view,
       errors: ['INVALID_STATUS'],
-      summary: 'Delivered events',
-      description: `${PERIOD} With webhook_id the attempts at that webhook alone decide.`,
+      summary: 'List delivered events',
+      description: `${PERIOD} With webhook_id only the attempts at that webhook count.`,
     },
     {
       method: 'GET',
@@ -177,9 +186,9 @@ export const deliveries = {
   stuck: route(
     {
       ...view,
-      summary: 'Hard-failed events',
+      summary: 'List hard-failed events',
       description:
-        'The latest attempt at a webhook was refused for good, after at least 3: one row an event and webhook. All that are kept, unless a period is asked for.',
+        'Lists events whose latest attempt the endpoint refused for good, after at least 3 attempts: one row for each event and webhook. Without a period it lists all that are kept.',
     },
     {
       method: 'GET',
@@ -196,8 +205,8 @@ export const deliveries = {
     {
       ...view,
       errors: ['INSTANCE_ID_REQUIRED'],
-      summary: 'Delivery metrics of an instance',
-      description: 'Counts attempts; those by global webhooks too.',
+      summary: 'Read the delivery metrics of an instance',
+      description: 'Counts attempts, including those of webhooks for all instances.',
     },
     {
       method: 'GET',
@@ -209,15 +218,17 @@ export const deliveries = {
   metrics: route(
     {
       ...view,
-      summary: 'Delivery metrics by webhook',
-      description: 'Counts attempts. Webhooks without deliveries are listed too.',
+      summary: 'Read the delivery metrics by webhook',
+      description: 'Counts attempts. Includes webhooks without deliveries.',
     },
     {
       method: 'GET',
       path: '/v1/webhooks/metrics',
       query: z.object({
         hours: integerQuery(WEBHOOK_HOURS),
-        webhook_id: idQuery.optional().meta({ description: 'Only this webhook, with its counts by hour' }),
+        webhook_id: idQuery
+          .optional()
+          .meta({ description: 'Only this webhook; the answer then has its counts by hour' }),
       }),
       responses: {
         200: z
@@ -227,7 +238,7 @@ export const deliveries = {
     },
   ),
   companyLogs: route(
-    { ...view, summary: 'Delivery attempts of the company', description: 'Newest first.' },
+    { ...view, summary: 'List the delivery attempts of the company', description: 'Newest first.' },
     {
       method: 'GET',
       path: '/v1/webhooks/company-delivery-logs',
@@ -235,14 +246,18 @@ export const deliveries = {
         success: z.stringbool().optional(),
         event_type: z.string().min(1).optional(),
         webhook_id: idQuery.optional(),
-        since: sinceQuery.meta({ description: 'default 24 hours ago' }),
+        since: sinceQuery.meta({ description: 'Only attempts after this time; default 24 hours ago' }),
         ...pageQuery(COMPANY_DELIVERY_LOGS_LIMIT),
       }),
       responses: { 200: cappedPageOf(companyDeliveryLog).meta({ id: 'CompanyDeliveryLogList' }) },
     },
   ),
   logs: route(
-    { ...view, summary: 'Latest delivery attempts', description: 'Newest first, of the days that are kept.' },
+    {
+      ...view,
+      summary: 'List the latest delivery attempts',
+      description: 'Newest first, as far back as attempts are kept.',
+    },
     {
       method: 'GET',
       path: '/v1/webhooks/delivery-logs',
@@ -255,7 +270,8 @@ export const deliveries = {
       auth: 'any',
       access: 'owner_admin',
       summary: 'Attempt deliveries again',
-      description: 'At once, each in place of its scheduled retry. What is skipped is named with the reason.',
+      description:
+        'Attempts each delivery at once, in place of its scheduled retry. The answer names skipped deliveries with the reason.',
     },
     {
       method: 'POST',

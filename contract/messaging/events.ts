@@ -18,10 +18,10 @@ const typesQuery = z
   )
   .pipe(boundedArray(eventPattern, { max: WEBHOOK_PATTERNS_MAX }))
   .optional()
-  .meta({ description: 'Event names or patterns, separated by commas; default all' });
+  .meta({ description: 'Only these event names or patterns, separated by commas; default all' });
 
 const filters = {
-  instance_id: z.string().optional().meta({ description: 'Only the events of one instance' }),
+  instance_id: z.string().optional().meta({ description: 'Only events of this instance' }),
   types: typesQuery,
 };
 
@@ -29,7 +29,7 @@ const cursorQuery = z.string().min(1).max(128).optional();
 
 /** Each event with its `cursor`, which is also the `id` of its SSE frame. */
 export const listedEvent = eventEnvelope
-  .extend({ cursor: z.string().meta({ description: 'Opaque position in the log' }) })
+  .extend({ cursor: z.string().meta({ description: 'The position in the event log, opaque' }) })
   .meta({ id: 'ListedEvent' });
 export type ListedEvent = z.infer<typeof listedEvent>;
 
@@ -39,10 +39,10 @@ export const eventList = z
     next_cursor: z
       .string()
       .nullable()
-      .meta({ description: 'Continues in the same direction; null at the end' }),
-    reset: z
-      .boolean()
-      .meta({ description: 'The cursor in after had expired: events that came after it may be missing' }),
+      .meta({ description: 'The position of the next page in the same direction; null at the end' }),
+    reset: z.boolean().meta({
+      description: 'Whether the cursor in after had expired: events that followed it may be missing',
+    }),
   })
   .meta({ id: 'EventList' });
 export type EventList = z.infer<typeof eventList>;
@@ -55,12 +55,15 @@ export type EventsTicket = z.infer<typeof eventsTicket>;
 
 const liveQuery = {
   ...filters,
-  ticket: z.string().optional().meta({ description: 'From POST /v1/events/ticket, in place of credentials' }),
-  after: cursorQuery.meta({ description: 'Resume after this cursor' }),
+  ticket: z
+    .string()
+    .optional()
+    .meta({ description: 'A ticket from POST /v1/events/ticket, in place of credentials' }),
+  after: cursorQuery.meta({ description: 'The cursor after which to resume' }),
 };
 
 const RESUME =
-  'A stream ends with the credentials it was opened with. Resumes after the last cursor seen and misses nothing; without one it begins with the present.';
+  'With the cursor of the last event seen, the stream resumes after it and misses nothing; without a cursor it begins with new events. The stream ends when the credentials that opened it end.';
 
 export const events = {
   stream: route(
@@ -70,8 +73,8 @@ export const events = {
       raw: 'sse',
       ticket: true,
       errors: ['INSTANCE_NOT_FOUND'],
-      summary: 'Events as server-sent events',
-      description: `Each frame: id (the cursor), event (the type), data (the event). A frame named reset says that the cursor had expired or is not of this log, one named end that the stream closes. Takes Last-Event-ID. ${RESUME}`,
+      summary: 'Stream events as server-sent events',
+      description: `Each frame has id (the cursor), event (the type) and data (the event). A frame named reset says that the cursor had expired or belongs to another log; a frame named end says that the stream closes. Takes Last-Event-ID. ${RESUME}`,
     },
     {
       method: 'GET',
@@ -87,8 +90,8 @@ export const events = {
       raw: 'ws',
       ticket: true,
       errors: ['INSTANCE_NOT_FOUND'],
-      summary: 'Events over a WebSocket',
-      description: `Each text frame is one event with its cursor, or a control frame: {"heartbeat": {cursor}}, or {"reset": {reason, cursor}} when the cursor had expired or is not of this log. ${RESUME}`,
+      summary: 'Stream events over a WebSocket',
+      description: `Each text frame is one event with its cursor, or a control frame: {"heartbeat": {cursor}}, or {"reset": {reason, cursor}} when the cursor had expired or belongs to another log. ${RESUME}`,
     },
     {
       method: 'GET',
@@ -103,7 +106,7 @@ export const events = {
       access: 'all',
       errors: ['INSTANCE_NOT_FOUND'],
       summary: 'List events',
-      description: 'Newest first, or, with after, oldest first from there.',
+      description: 'Newest first; with after, oldest first from that cursor.',
     },
     {
       method: 'GET',
@@ -125,9 +128,9 @@ export const events = {
     {
       auth: 'any',
       access: 'all',
-      summary: 'A ticket for a live connection from a browser',
+      summary: 'Create a ticket for a live connection from a browser',
       description:
-        'For one connection, to be opened within a minute; ends with the credentials that asked for it.',
+        'The ticket opens one connection, within a minute. The connection ends when the credentials that requested the ticket end.',
     },
     { method: 'POST', path: '/v1/events/ticket', body: c.noBody(), responses: { 201: eventsTicket } },
   ),

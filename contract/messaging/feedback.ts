@@ -11,8 +11,13 @@ export const feedbackBody = z
   .object({
     kind: feedbackKind,
     message: z.string().trim().min(1).max(FEEDBACK_MAX_CHARS),
-    page: z.string().trim().max(URL_MAX_CHARS).optional().meta({ description: 'Where it was written' }),
-    trace_id: uuid.optional().meta({ description: 'Of the answer that it is about' }),
+    page: z
+      .string()
+      .trim()
+      .max(URL_MAX_CHARS)
+      .optional()
+      .meta({ description: 'The page on which the user wrote it' }),
+    trace_id: uuid.optional().meta({ description: 'The trace_id of the answer that the feedback is about' }),
   })
   .meta({ id: 'FeedbackRequest' });
 export type FeedbackBody = z.infer<typeof feedbackBody>;
@@ -22,7 +27,7 @@ export const feedbackEntry = z
     id: integerId,
     company_id: integerId,
     company_name: z.string(),
-    user_id: integerId.nullable().meta({ description: 'Null once the user was removed' }),
+    user_id: integerId.nullable().meta({ description: 'The id of the user; null once the user was removed' }),
     user_email: z.string().nullable(),
     kind: feedbackKind,
     message: z.string(),
@@ -45,8 +50,8 @@ export const feedback = {
       access: 'all',
       errors: ['FEEDBACK_INVALID', 'FEEDBACK_FAILED'],
       bodyCodes: CODES,
-      summary: 'Tell the platform something',
-      description: 'It is kept, and mailed to the administrators of the platform.',
+      summary: 'Send feedback',
+      description: 'The service stores the feedback and mails it to the administrators of the platform.',
     },
     {
       method: 'POST',
@@ -60,7 +65,7 @@ export const feedback = {
       auth: 'jwt',
       access: 'superadmin',
       summary: 'List feedback',
-      description: 'Newest first. The next page begins before next_before.',
+      description: 'Newest first. Pass next_before as before for the next page.',
     },
     {
       method: 'GET',
@@ -70,7 +75,7 @@ export const feedback = {
         kind: feedbackKind.optional(),
         before: integerRange({ max: INTEGER_ID_MAX })
           .optional()
-          .meta({ description: 'next_before of the previous page' }),
+          .meta({ description: 'The next_before of the previous page' }),
         limit: integerQuery(LIST_LIMIT),
       }),
       responses: {
@@ -87,7 +92,7 @@ export const feedback = {
       notFound: 'NOT_FOUND',
       errors: ['FEEDBACK_INVALID'],
       bodyCodes: CODES,
-      summary: 'Mark feedback as done, or open again',
+      summary: 'Mark feedback as done or reopen it',
     },
     {
       method: 'PATCH',

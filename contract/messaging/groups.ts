@@ -20,10 +20,12 @@ const settings = {
   name: z.string(),
   description: z.string(),
   owner_jid: z.string().nullable(),
-  created_at: timestamp.nullable().meta({ description: 'At the network; null where it does not say' }),
-  announce: z.boolean().meta({ description: 'Only admins send' }),
-  locked: z.boolean().meta({ description: 'Only admins change name and description' }),
-  updated_at: timestamp.meta({ description: 'When the network last told of it' }),
+  created_at: timestamp
+    .nullable()
+    .meta({ description: 'When the group was created; null when the network does not report it' }),
+  announce: z.boolean().meta({ description: 'Whether only admins may send' }),
+  locked: z.boolean().meta({ description: 'Whether only admins may change the name and the description' }),
+  updated_at: timestamp.meta({ description: 'When the network last reported the group' }),
 };
 
 export const group = z
@@ -31,8 +33,8 @@ export const group = z
     ...settings,
     participants: z.array(
       z.object({
-        jid: z.string().meta({ description: 'As the network says it, may be an anonymous id' }),
-        phone: z.string().meta({ description: 'Empty where it is not known' }),
+        jid: z.string().meta({ description: 'The JID that the network reports; may be an anonymous id' }),
+        phone: z.string().meta({ description: 'The phone number; empty when unknown' }),
         role,
       }),
     ),
@@ -41,13 +43,17 @@ export const group = z
 export type Group = z.infer<typeof group>;
 
 export const groupSummary = z
-  .object({ ...settings, participant_count: z.int(), role: role.meta({ description: 'Of this account' }) })
+  .object({
+    ...settings,
+    participant_count: z.int(),
+    role: role.meta({ description: 'The role of this account in the group' }),
+  })
   .meta({ id: 'GroupSummary' });
 export type GroupSummary = z.infer<typeof groupSummary>;
 
 const reason = z.string().meta({
   description:
-    'Stable snake_case, e.g. no_account, not_allowed, already_in, not_in, left_recently, group_full',
+    'The reason, in stable snake_case, e.g. no_account, not_allowed, already_in, not_in, left_recently, group_full',
 });
 
 export const createGroupBody = z
@@ -59,7 +65,7 @@ export const groupCreated = group
   .extend({
     refused: z
       .array(z.object({ jid: z.string(), reason }))
-      .meta({ description: 'Whom the network did not add; they may be invited' }),
+      .meta({ description: 'The participants whom the network did not add; they can be invited' }),
   })
   .meta({ id: 'GroupCreated' });
 export type GroupCreated = z.infer<typeof groupCreated>;
@@ -105,8 +111,8 @@ export type GroupInvite = z.infer<typeof groupInvite>;
 const invite = z.string().trim().min(1).max(URL_MAX_CHARS);
 export const joinGroupBody = z
   .object({
-    code: invite.optional().meta({ description: 'The code of the invite' }),
-    link: invite.optional().meta({ description: 'Or the whole link' }),
+    code: invite.optional().meta({ description: 'The code of the invite; needed unless link is given' }),
+    link: invite.optional().meta({ description: 'The invite link, in place of code' }),
   })
   .meta({ id: 'JoinGroupRequest' });
 export type JoinGroupBody = z.infer<typeof joinGroupBody>;
@@ -126,7 +132,7 @@ export const groups = {
     { method: 'POST', path: GROUPS, body: createGroupBody, responses: { 201: groupCreated } },
   ),
   list: route(
-    { ...ALL, errors: ASKED, summary: 'List the groups of an instance', description: 'By name.' },
+    { ...ALL, errors: ASKED, summary: 'List the groups of an instance', description: 'Sorted by name.' },
     {
       method: 'GET',
       path: GROUPS,
@@ -152,7 +158,7 @@ export const groups = {
       ...ALL,
       errors: ASKED,
       summary: 'Change a group',
-      description: 'Only what is given. FORBIDDEN where only admins may.',
+      description: 'Changes only the given fields. FORBIDDEN when only admins may change them.',
     },
     { method: 'PATCH', path: GROUP, body: updateGroupBody, responses: { 200: group } },
   ),
@@ -162,7 +168,7 @@ export const groups = {
       errors: PEOPLE,
       summary: 'Add, remove, promote and demote participants',
       description:
-        'In the order add, promote, demote, remove, with an outcome for each. FORBIDDEN unless admin.',
+        'Works in the order add, promote, demote, remove and returns an outcome for each participant. FORBIDDEN unless the instance is an admin.',
     },
     {
       method: 'POST',
@@ -176,7 +182,7 @@ export const groups = {
       ...ALL,
       errors: ASKED,
       summary: 'Read the invite link of a group',
-      description: 'FORBIDDEN unless admin.',
+      description: 'FORBIDDEN unless the instance is an admin.',
     },
     { method: 'GET', path: `${GROUP}/invite`, responses: { 200: groupInvite } },
   ),
@@ -185,7 +191,7 @@ export const groups = {
       ...ALL,
       errors: ASKED,
       summary: 'Void the invite link of a group and get a new one',
-      description: 'FORBIDDEN unless admin.',
+      description: 'FORBIDDEN unless the instance is an admin.',
     },
     { method: 'POST', path: `${GROUP}/invite`, body: c.noBody(), responses: { 200: groupInvite } },
   ),

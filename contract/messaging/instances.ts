@@ -18,7 +18,7 @@ export type InstanceState = z.infer<typeof instanceState>;
 const restriction = z
   .string()
   .nullable()
-  .meta({ description: 'What the network has imposed on the account, e.g. banned; null while it is free' });
+  .meta({ description: 'A restriction that the network imposed, e.g. banned; null when there is none' });
 
 /** Checked more closely by the server, which knows what a proxy's host may be. */
 const proxy = z
@@ -43,16 +43,13 @@ export const instance = z
     name: z.string(),
     driver: z.string().meta({ description: 'The messaging network, e.g. sandbox' }),
     state: instanceState,
-    phone: z.string().nullable().meta({ description: 'Digits only, null until paired' }),
+    phone: z.string().nullable().meta({ description: 'The phone number, digits only; null until paired' }),
     jid: z.string().nullable(),
     push_name: z.string().nullable(),
     connected_at: timestamp.nullable(),
     last_error: z.string().nullable(),
     restriction,
-    proxy: z
-      .string()
-      .nullable()
-      .meta({ description: 'The way out to the network, without its password; null: directly' }),
+    proxy: z.string().nullable().meta({ description: 'The proxy, without its password; null without one' }),
     created_at: timestamp,
     updated_at: timestamp,
   })
@@ -70,29 +67,30 @@ const instanceName = z
     },
     failsWith('INVALID_INSTANCE_NAME', 'must have 3 to 80 characters'),
   )
-  .meta({ description: '3 to 80 characters, unique in the company' });
+  .meta({ description: 'The name, 3 to 80 characters, unique in the company' });
 
 /** The settings that users may choose for an instance. Only chosen values are stored. */
 export const settings = z
   .object({
-    passive_mode_enabled: z
-      .boolean()
-      .meta({ description: 'Every send is refused unless X-Force-Send: true is set' }),
-    anti_spam_guard_enabled: z
-      .boolean()
-      .meta({ description: 'The duplicate rule, and with it the limit of sends without an answer' }),
+    passive_mode_enabled: z.boolean().meta({
+      description: 'Whether the service refuses every send that lacks the header X-Force-Send: true',
+    }),
+    anti_spam_guard_enabled: z.boolean().meta({
+      description: 'Whether the guard refuses duplicate content and too many sends without an answer',
+    }),
     anti_spam_temperature_enabled: z.boolean().meta({
-      description: 'Consecutive sends are limited by the temperature of the contact, not by the fixed number',
+      description:
+        'Whether the temperature of the contact limits consecutive sends, in place of a fixed number',
     }),
     humanize_enabled: z.boolean().meta({
       description:
-        'Shows typing before one-to-one texts, for 0.1 to 0.5 seconds a character; what stands behind waits',
+        'Whether typing is shown before one-to-one texts, for 0.1 to 0.5 seconds a character; later sends of the queue wait',
     }),
     reject_calls: z.boolean(),
     ignore_groups: z.boolean(),
     always_online: z.boolean(),
     auto_read: z.boolean(),
-    store_media: z.boolean().meta({ description: 'Media received is stored and gets a media_id' }),
+    store_media: z.boolean().meta({ description: 'Whether received media is stored and gets a media_id' }),
   })
   .meta({ id: 'InstanceSettings' });
 export type InstanceSettings = z.infer<typeof settings>;
@@ -119,10 +117,10 @@ export const createInstanceBody = z
       .min(1)
       .max(40)
       .optional()
-      .meta({ description: 'Default: the network of this installation' }),
+      .meta({ description: 'The messaging network; default: the network of this installation' }),
     proxy: proxy.optional().meta({
       description:
-        'The way out to the network: http://user:password@host:port or socks5://. Its password is never shown',
+        'The proxy to the network: http://user:password@host:port or socks5://. The API never returns its password',
     }),
     settings: updateSettingsBody.optional(),
   })
@@ -131,10 +129,9 @@ export const createInstanceBody = z
 export const updateInstanceBody = z
   .object({
     name: instanceName.optional(),
-    proxy: proxy
-      .nullable()
-      .optional()
-      .meta({ description: 'As on creation; null goes directly again. The session is opened anew' }),
+    proxy: proxy.nullable().optional().meta({
+      description: 'The proxy, as on creation; null for a direct connection. The instance reconnects',
+    }),
   })
   .meta({ id: 'UpdateInstanceRequest' });
 
@@ -168,7 +165,7 @@ export const connection = z
     since: timestamp.meta({ description: 'When the present state began' }),
     last_error: z.string().nullable(),
     restriction,
-    moves: z.array(instanceMove).meta({ description: 'The last moves, newest first' }),
+    moves: z.array(instanceMove).meta({ description: 'The latest changes of state, newest first' }),
   })
   .meta({ id: 'Connection' });
 export type Connection = z.infer<typeof connection>;
@@ -214,39 +211,44 @@ export const instances = {
     { method: 'PATCH', path: INSTANCE, body: updateInstanceBody, responses: { 200: instance } },
   ),
   remove: route(
-    { ...manage, summary: 'Delete an instance', description: 'Logs it out of the network first.' },
+    { ...manage, summary: 'Delete an instance', description: 'Logs the instance out of the network first.' },
     { method: 'DELETE', path: INSTANCE, responses: { 204: c.noBody() } },
   ),
   connect: route(
     {
       ...transition,
       summary: 'Connect an instance',
-      description: 'Begins pairing when it was never paired; progress is reported by instance.* events.',
+      description:
+        'Begins pairing when the instance was never paired. Events instance.* report the progress.',
     },
     { method: 'POST', path: `${INSTANCE}/connect`, body: c.noBody(), responses: accepted },
   ),
   disconnect: route(
-    { ...transition, summary: 'Disconnect an instance', description: 'The pairing is kept.' },
+    { ...transition, summary: 'Disconnect an instance', description: 'Keeps the pairing.' },
     { method: 'POST', path: `${INSTANCE}/disconnect`, body: c.noBody(), responses: accepted },
   ),
   restart: route(
     {
       ...transition,
-      summary: 'Disconnect and connect again',
+      summary: 'Reconnect an instance',
     },
     { method: 'POST', path: `${INSTANCE}/restart`, body: c.noBody(), responses: accepted },
   ),
   logout: route(
-    { ...transition, summary: 'End the pairing', description: 'The settings are kept; connect pairs anew.' },
+    {
+      ...transition,
+      summary: 'Log out an instance',
+      description: 'Ends the pairing and keeps the settings. Connecting pairs it again.',
+    },
     { method: 'POST', path: `${INSTANCE}/logout`, body: c.noBody(), responses: accepted },
   ),
   giveCredentials: route(
     {
       ...manage,
       errors: ['INVALID_INSTANCE_TRANSITION', 'CREDENTIALS_REFUSED', 'NOT_IMPLEMENTED'],
-      summary: 'Give an instance the credentials of its network, and connect it',
+      summary: 'Set the credentials of an instance and connect it',
       description:
-        'For instances of driver whatsapp-cloud. Meta is asked first, and what it refuses changes nothing. They are stored encrypted and never shown; giving them again replaces them. 501 on a network that pairs with a phone.',
+        'For instances of driver whatsapp-cloud. The service checks the credentials with Meta first; when Meta refuses them, nothing changes. It stores them encrypted and never returns them; setting them again replaces them. 501 on a network that pairs with a phone.',
     },
     {
       method: 'PUT',
@@ -260,9 +262,9 @@ export const instances = {
       ...transition,
       produces: ['image/png'],
       raw: 'binary',
-      summary: 'The QR code to pair with',
+      summary: 'Get the QR code to pair with',
       description:
-        'A PNG, or JSON when Accept asks for application/json. 409 when no pairing is under way; 503 with Retry-After while the network has not given a code yet.',
+        'Returns a PNG, or JSON when Accept asks for application/json. 409 when no pairing is in progress; 503 with Retry-After while the network has not issued a code yet.',
     },
     { method: 'GET', path: `${INSTANCE}/qr`, responses: { 200: qrCode } },
   ),
@@ -270,7 +272,7 @@ export const instances = {
     {
       ...manage,
       errors: ['INVALID_PHONE', 'INVALID_INSTANCE_TRANSITION', 'NOT_IMPLEMENTED'],
-      summary: 'A code to pair with, in place of the QR',
+      summary: 'Get a code to pair with, in place of the QR code',
       description: '503 with Retry-After when the network does not answer within 15 seconds.',
     },
     {
@@ -281,7 +283,7 @@ export const instances = {
     },
   ),
   connection: route(
-    { ...manage, summary: 'State of the connection and its last moves' },
+    { ...manage, summary: 'Read the state of the connection and its latest changes' },
     { method: 'GET', path: `${INSTANCE}/connection`, responses: { 200: connection } },
   ),
   getSettings: route(

@@ -4,12 +4,12 @@ import { nameField } from '../fields.ts';
 import { LABEL_COLOR_MAX, LABELS_MAX } from '../limits.ts';
 import { c, route } from '../route-meta.ts';
 
-const labelId = z.string().meta({ description: `The slot, "1" to "${LABELS_MAX}"` });
+const labelId = z.string().meta({ description: `The slot of the label, "1" to "${LABELS_MAX}"` });
 const color = z
   .int()
   .min(0)
   .max(LABEL_COLOR_MAX)
-  .meta({ description: `0 to ${LABEL_COLOR_MAX}` });
+  .meta({ description: `The number of the color, 0 to ${LABEL_COLOR_MAX}` });
 
 export const label = z.object({ label_id: labelId, name: z.string(), color }).meta({ id: 'Label' });
 export type Label = z.infer<typeof label>;
@@ -20,10 +20,10 @@ export const updateLabelBody = z
   .object({ name: nameField.optional(), color: color.optional() })
   .meta({ id: 'UpdateLabelRequest' });
 
-const associated = z.boolean().meta({ description: 'Whether it bears the label now' });
+const associated = z.boolean().meta({ description: 'Whether the chat or message has the label now' });
 
 export const labelledChat = z
-  .object({ label_id: labelId, chat: z.string().meta({ description: 'JID of the chat' }), associated })
+  .object({ label_id: labelId, chat: z.string().meta({ description: 'The JID of the chat' }), associated })
   .meta({ id: 'LabelledChat' });
 export type LabelledChat = z.infer<typeof labelledChat>;
 
@@ -58,12 +58,12 @@ export const labels = {
       ...READ,
       errors: DEVICE_ERRORS,
       summary: 'Create a label',
-      description: `In the first free slot of 1 to ${LABELS_MAX}. All used: 400 "label limit reached".`,
+      description: `Takes the first free slot of 1 to ${LABELS_MAX}. When all are used: 400 "label limit reached".`,
     },
     { method: 'POST', path: `${INSTANCE}/labels`, body: createLabelBody, responses: { 201: label } },
   ),
   list: route(
-    { ...READ, summary: 'List the labels', description: 'Those made on the devices included.' },
+    { ...READ, summary: 'List the labels', description: 'Includes labels created on the devices.' },
     {
       method: 'GET',
       path: `${INSTANCE}/labels`,
@@ -80,17 +80,20 @@ export const labels = {
     },
   ),
   remove: route(
-    { ...CHANGE, summary: 'Delete a label', description: 'Chats and messages lose it too.' },
+    { ...CHANGE, summary: 'Delete a label', description: 'Also takes the label off chats and messages.' },
     { method: 'DELETE', path: `${INSTANCE}/labels/:labelId`, responses: { 204: c.noBody() } },
   ),
   listChats: route(
-    { ...READ, errors: ['NOT_FOUND'], summary: 'List the chats that bear a label' },
+    { ...READ, errors: ['NOT_FOUND'], summary: 'List the chats with a label' },
     {
       method: 'GET',
       path: `${INSTANCE}/labels/:labelId/chats`,
       responses: {
         200: z
-          .object({ label_id: labelId, chats: z.array(z.string()).meta({ description: 'JIDs, each once' }) })
+          .object({
+            label_id: labelId,
+            chats: z.array(z.string()).meta({ description: 'The JIDs of the chats, each once' }),
+          })
           .meta({ id: 'LabelChats' }),
       },
     },

@@ -14,8 +14,8 @@ export const lids = {
       access: 'all',
       notFound: 'INSTANCE_NOT_FOUND',
       errors: ['NOT_FOUND', ...NETWORK_ERRORS],
-      summary: 'Read the phone behind an anonymous id',
-      description: 'NOT_FOUND where the network does not tell it.',
+      summary: 'Read the phone number behind an anonymous id',
+      description: 'NOT_FOUND when the network does not reveal it.',
     },
     {
       method: 'GET',

@@ -7,14 +7,12 @@ import { quotedId } from './send-bodies.ts';
 const SOURCES = ['media_url', 'media_id', 'media_base64'] as const;
 
 export const mediaSource = {
-  media_url: z
-    .string()
-    .min(1)
-    .max(URL_MAX_CHARS)
-    .optional()
-    .meta({ description: 'Fetched before the send is accepted; cached for 7 days' }),
-  media_id: uuid.optional().meta({ description: 'Stored or received media of this instance' }),
-  media_base64: z.string().min(1).optional().meta({ description: 'A data URI or bare base64' }),
+  media_url: z.string().min(1).max(URL_MAX_CHARS).optional().meta({
+    description:
+      'The URL of the media. The service fetches it before it accepts the send and caches it for 7 days',
+  }),
+  media_id: uuid.optional().meta({ description: 'The UUID of stored or received media of this instance' }),
+  media_base64: z.string().min(1).optional().meta({ description: 'The media, as a data URI or bare base64' }),
 };
 export interface MediaSourceFields {
   media_url?: string | undefined;
@@ -51,7 +49,10 @@ function mediaBody<Shape extends z.ZodRawShape>(id: string, shape: Shape) {
 }
 
 export const caption = z.string().max(TEXT_MAX_CHARS).optional();
-const viewOnce = z.boolean().default(false).meta({ description: 'Gone once the recipient has opened it' });
+const viewOnce = z
+  .boolean()
+  .default(false)
+  .meta({ description: 'Whether the recipient can open the media only once' });
 const fileName = z.string().max(FIELD_MAX_CHARS).optional();
 const common = { to: recipient, quoted_id: quotedId, mentions: mentions.optional() };
 
@@ -59,7 +60,10 @@ export const imageBody = mediaBody('SendImageRequest', { ...common, caption, vie
 export const videoBody = mediaBody('SendVideoRequest', { ...common, caption, view_once: viewOnce });
 export const audioBody = mediaBody('SendAudioRequest', {
   ...common,
-  ptt: z.boolean().default(true).meta({ description: 'true: a voice note; false: sent as it is' }),
+  ptt: z
+    .boolean()
+    .default(true)
+    .meta({ description: 'Whether the audio is sent as a voice note; false sends the file unchanged' }),
   view_once: viewOnce,
 });
 export const documentBody = mediaBody('SendDocumentRequest', { ...common, file_name: fileName, caption });

@@ -15,7 +15,7 @@ export const uploadMediaBody = z
       .min(1)
       .max(URL_MAX_CHARS)
       .optional()
-      .meta({ description: 'Fetched at once; up to 64 MB' }),
+      .meta({ description: 'The URL of the media. The service fetches it at once; up to 64 MB' }),
     file_name: z.string().max(FIELD_MAX_CHARS).optional(),
   })
   .superRefine((body, context) => {
@@ -27,9 +27,11 @@ export const uploadMediaBody = z
 export const uploadResult = z
   .object({
     media_id: z.uuidv4(),
-    mime_type: z.string().meta({ description: 'Decided by the content, not by the name' }),
+    mime_type: z
+      .string()
+      .meta({ description: 'The MIME type, detected from the content and not from the name' }),
     file_name: z.string(),
-    file_size: z.int().meta({ description: 'Bytes' }),
+    file_size: z.int().meta({ description: 'The size in bytes' }),
   })
   .meta({ id: 'MediaUploaded' });
 export type UploadResult = z.infer<typeof uploadResult>;
@@ -43,7 +45,9 @@ export const mediaInfo = z
     download_url: z.url(),
     info_url: z.url(),
     created_at: timestamp,
-    expires_at: timestamp.optional().meta({ description: 'Absent when the media is kept for good' }),
+    expires_at: timestamp
+      .optional()
+      .meta({ description: 'When the media expires; absent when it is kept without limit' }),
   })
   .meta({ id: 'MediaInfo' });
 export type MediaInfo = z.infer<typeof mediaInfo>;
@@ -53,11 +57,14 @@ export const mediaItem = z
     id: uuid,
     external_id: z.string(),
     instance_id: uuid,
-    s3_key: z.string().meta({ description: 'Where the storage keeps it' }),
+    s3_key: z.string().meta({ description: 'The key of the object in the storage' }),
     mime_type: z.string(),
     file_name: z.string(),
     file_size: z.int(),
-    remote_jid: z.string().optional().meta({ description: 'Absent while it belongs to no chat' }),
+    remote_jid: z
+      .string()
+      .optional()
+      .meta({ description: 'The JID of the chat; absent while the media belongs to no chat' }),
     created_at: timestamp,
   })
   .meta({ id: 'MediaItem' });
@@ -67,10 +74,11 @@ export const mediaConversation = z
   .object({
     remote_jid: z.string(),
     media_count: z.int(),
-    total_size: z.int().meta({ description: 'Bytes' }),
+    total_size: z.int().meta({ description: 'The size in bytes' }),
     last_media_at: timestamp,
     thumbnail_id: uuid.meta({
-      description: 'The media that stands for the chat: its newest picture, if any',
+      description:
+        'The UUID of the newest picture of the chat, or of its newest media when there is no picture',
     }),
   })
   .meta({ id: 'MediaConversation' });
@@ -80,7 +88,7 @@ const mimePrefix = z
   .string()
   .max(FIELD_MAX_CHARS)
   .optional()
-  .meta({ description: 'A prefix: `image/`, `image/png`' });
+  .meta({ description: 'Only media whose MIME type begins with this, e.g. `image/` or `image/png`' });
 
 const INSTANCE = '/v1/instances/:instanceId' as const;
 /** Here the instance too answers NOT_FOUND, not INSTANCE_NOT_FOUND. */
@@ -102,7 +110,7 @@ export const media = {
       errors: ['INTERNAL_SERVER_ERROR', 'MEDIA_FETCH_FAILED', 'PLAN_LIMIT_REACHED'],
       summary: 'Upload media',
       description:
-        'A multipart form with the field `file`, or JSON with `media_url`. image/*, video/*, audio/* and application/pdf by content, up to 64 MB; kept for 7 days. 403 PLAN_LIMIT_REACHED when the storage of the plan is full.',
+        'Takes a multipart form with the field `file`, or JSON with `media_url`. The content must be image/*, video/*, audio/* or application/pdf, up to 64 MB. The service keeps it for 7 days. 403 PLAN_LIMIT_REACHED when the storage of the plan is full.',
     },
     {
       method: 'POST',
@@ -127,8 +135,8 @@ export const media = {
   conversations: route(
     {
       ...COMMON,
-      summary: 'Media by conversation',
-      description: 'The chats with the newest media first, 1,000 at most.',
+      summary: 'List media by conversation',
+      description: 'Chats with the newest media come first; 1,000 chats at most.',
     },
     {
       method: 'GET',
@@ -138,7 +146,7 @@ export const media = {
     },
   ),
   info: route(
-    { ...COMMON, summary: 'What is known of a media' },
+    { ...COMMON, summary: 'Read the record of a media' },
     { method: 'GET', path: `${INSTANCE}/media/:mediaId/info`, responses: { 200: mediaInfo } },
   ),
   download: route(
@@ -147,8 +155,7 @@ export const media = {
       raw: 'binary',
       ranges: true,
       summary: 'Download media',
-      description:
-        'With Range requests (206, and 416 for a range beyond the end), ETag and If-None-Match (304).',
+      description: 'Supports Range (206, and 416 for a range beyond the end), ETag and If-None-Match (304).',
     },
     {
       method: 'GET',
@@ -163,7 +170,7 @@ export const media = {
       errors: ['CONFLICT'],
       summary: 'Delete media',
       description:
-        'Frees its storage at once. CONFLICT while a queued or scheduled send waits for it; cancel that, or come again. Messages keep the media_id, which then answers 404.',
+        'Frees its storage at once. CONFLICT while a queued or scheduled send needs it: cancel that send, or try again later. Messages keep the media_id, which then answers 404.',
     },
     { method: 'DELETE', path: `${INSTANCE}/media/:mediaId`, responses: { 204: c.noBody() } },
   ),

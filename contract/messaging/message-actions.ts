@@ -6,12 +6,14 @@ import { chatRef, messageRef, uuid } from '../fields.ts';
 import { isGroupJid } from '../jid.ts';
 import { FIELD_MAX_CHARS, POLL_OPTIONS_MAX } from '../limits.ts';
 
-const chatJid = chatRef.meta({ description: 'JID of the chat that holds the message' });
+const chatJid = chatRef.meta({ description: 'The JID of the chat that holds the message' });
 const senderJid = z
   .string()
   .regex(/^\d{5,20}@(s\.whatsapp\.net|lid)$/, 'must be an individual JID')
   .optional()
-  .meta({ description: 'Who wrote it. Default: the chat, in a one-to-one chat; required in groups' });
+  .meta({
+    description: 'The author of the message. Default in a one-to-one chat: the contact; required in groups',
+  });
 
 /** In a group the chat does not say who wrote the message. */
 function needsSender(field: string) {
@@ -37,13 +39,16 @@ export const pinBody = z
     message_id: messageRef,
     target_sender_jid: senderJid,
     target_from_me: z.boolean().default(false),
-    pin: z.boolean().meta({ description: 'true pins for all, false unpins' }),
+    pin: z.boolean().meta({ description: 'true pins the message for everyone, false unpins it' }),
     duration_seconds: z
       .literal(PIN_DURATIONS_S)
       // Judged below, where it is known whether it counts at all.
       .catch(WRONG_DURATION as 0)
       .default(0)
-      .meta({ description: '0: the default of the network, 24 h. Ignored on unpin' }),
+      .meta({
+        description:
+          'The duration in seconds; 0 takes the default of the network, 24 hours. Ignored on unpin',
+      }),
   })
   .superRefine(needsSender('target_sender_jid'))
   .superRefine(({ pin, duration_seconds }, context) => {
@@ -60,7 +65,9 @@ export const pinDone = z
     chat_jid: z.string(),
     target_message_id: z.string(),
     action: z.enum(['pinned', 'unpinned']),
-    envelope_message_id: z.string().meta({ description: 'Network id of the pin message itself' }),
+    envelope_message_id: z
+      .string()
+      .meta({ description: 'The network id of the message that carries the pin' }),
   })
   .meta({ id: 'PinDone' });
 export type PinDone = z.infer<typeof pinDone>;
@@ -72,7 +79,7 @@ export const voteBody = z
     poll_sender_jid: senderJid,
     poll_from_me: z.boolean().default(false),
     selected_options: boundedArray(z.string().max(FIELD_MAX_CHARS), { max: POLL_OPTIONS_MAX }).meta({
-      description: 'Exact names of options; an empty list clears the vote',
+      description: 'The exact names of the chosen options; an empty list clears the vote',
     }),
   })
   .superRefine(needsSender('poll_sender_jid'))

@@ -21,7 +21,7 @@ export const sendAccepted = z
   .object({
     status: sendState,
     message_id: uuid,
-    task_id: z.string().meta({ description: 'Internal id of the queued task' }),
+    task_id: z.string().meta({ description: 'The id of the queued task' }),
     idempotency_key: z.string(),
   })
   .meta({ id: 'SendAccepted' });
@@ -44,37 +44,41 @@ export const message = z
   .object({
     message_id: uuid,
     instance_id: uuid,
-    network_id: z.string().nullable().meta({ description: "The network's own id, in hex" }),
+    network_id: z.string().nullable().meta({ description: 'The id of the message on the network, in hex' }),
     chat_jid: z.string(),
     chat_name: z.string(),
-    phone: z.string().meta({ description: 'Phone of the other party; empty in groups' }),
-    from_jid: z.string().nullable().meta({ description: 'Who wrote an inbound message; null on outbound' }),
+    phone: z.string().meta({ description: 'The phone number of the other party; empty in groups' }),
+    from_jid: z
+      .string()
+      .nullable()
+      .meta({ description: 'The JID of the sender of an inbound message; null on outbound' }),
     from_name: z.string().nullable(),
     direction: z.enum(['inbound', 'outbound']),
     message_type: z.enum(MESSAGE_TYPES),
-    status: messageStatus.meta({ description: 'received on inbound messages' }),
-    content: z
-      .record(z.string(), z.unknown())
-      .meta({ description: 'By type; for text {text, mentions?}. Empty once it was deleted' }),
+    status: messageStatus.meta({ description: 'The state of the message; received on inbound messages' }),
+    content: z.record(z.string(), z.unknown()).meta({
+      description:
+        'The content; its fields depend on the type, for text {text, mentions?}. Empty after deletion',
+    }),
     is_from_me: z.boolean(),
     source: messageSource.nullable().meta({
       description:
-        'Where an outbound message was sent: `api` here, `device` on the phone or another device of the account; null on inbound',
+        'The origin of an outbound message: `api` for this API, `device` for the phone or another device of the account; null on inbound',
     }),
     is_forwarded: z.boolean(),
     forwarding_score: z.int(),
     media_id: uuid.nullable(),
-    quoted_id: z
-      .string()
-      .nullable()
-      .meta({ description: 'The message_id of one that was sent from here, else the id of the network' }),
+    quoted_id: z.string().nullable().meta({
+      description:
+        'The quoted message: its message_id if it was sent from here, else its id on the network; null without one',
+    }),
     idempotency_key: z.string().nullable(),
     failed_reason: z.string().nullable(),
     typing_until: timestamp.nullable(),
-    incomplete_reason: z
-      .string()
-      .nullable()
-      .meta({ description: 'Why a received message lacks its media (media_*) or content (content_*)' }),
+    incomplete_reason: z.string().nullable().meta({
+      description:
+        'Why a received message lacks its media (media_*) or content (content_*); null when it is complete',
+    }),
     created_at: timestamp,
     sent_at: timestamp.nullable(),
     delivered_at: timestamp.nullable(),

@@ -71,7 +71,7 @@ const ACTION_ERRORS = [
 ] as const;
 
 const QUEUED =
-  'Accepted with 202 once it is durably queued. Repeating the same Idempotency-Key answers the same message_id and task_id with the current state and the header Idempotent-Replayed: true.';
+  'Answers 202 once the send is durably queued. A repeated Idempotency-Key returns the same message_id and task_id with the current state and the header Idempotent-Replayed: true.';
 const FROM_MEDIA = `Takes exactly one source: media_url, media_id, media_base64, or a file in a multipart form. ${QUEUED}`;
 
 const SEND = { auth: 'any', access: 'all', notFound: 'INSTANCE_NOT_FOUND', errors: SEND_ERRORS } as const;
@@ -114,7 +114,7 @@ export const messages = {
     { method: 'POST', path: `${INSTANCE}/messages/sticker`, body: stickerBody.json, responses: ACCEPTED },
   ),
   sendPtv: route(
-    { ...SEND_MEDIA, operation: 'ptv', summary: 'Send a round video' },
+    { ...SEND_MEDIA, operation: 'ptv', summary: 'Send a round video (PTV)' },
     { method: 'POST', path: `${INSTANCE}/messages/ptv`, body: ptvBody.json, responses: ACCEPTED },
   ),
   sendGif: route(
@@ -142,7 +142,7 @@ export const messages = {
       ...SEND,
       operation: 'template',
       summary: 'Send a text with buttons',
-      description: `For business accounts: the network refuses it from others. ${QUEUED}`,
+      description: `For business accounts only: the network refuses it from others. ${QUEUED}`,
     },
     { method: 'POST', path: `${INSTANCE}/messages/template`, body: sendTemplateBody, responses: ACCEPTED },
   ),
@@ -151,7 +151,7 @@ export const messages = {
       ...SEND,
       operation: 'list',
       summary: 'Send a list to choose from',
-      description: `On whatsapp-cloud alone; the choice arrives as template_reply.received. ${QUEUED}`,
+      description: `On whatsapp-cloud only. The choice of the recipient arrives as template_reply.received. ${QUEUED}`,
     },
     {
       method: 'POST',
@@ -165,7 +165,7 @@ export const messages = {
       ...SEND,
       operation: 'link_button',
       summary: 'Send a text with a button that opens a link',
-      description: `On whatsapp-cloud alone. ${QUEUED}`,
+      description: `On whatsapp-cloud only. ${QUEUED}`,
     },
     {
       method: 'POST',
@@ -179,7 +179,7 @@ export const messages = {
       ...SEND,
       operation: 'approved_template',
       summary: 'Send a template that Meta has approved',
-      description: `On whatsapp-cloud alone, also to people who have not written within 24 hours. ${QUEUED}`,
+      description: `On whatsapp-cloud only, also to people who have not written within 24 hours. ${QUEUED}`,
     },
     {
       method: 'POST',
@@ -207,7 +207,7 @@ export const messages = {
       operation: 'forward',
       errors: [...SEND_ERRORS, 'FORWARD_SOURCE_DELETED'],
       summary: 'Forward a message',
-      description: `What only the device knows arrives as <type>.delivery_failed, in the family of the source. ${QUEUED}`,
+      description: `Failures that only the device can detect arrive later as <type>.delivery_failed, where <type> is the type of the source. ${QUEUED}`,
     },
     { method: 'POST', path: `${INSTANCE}/messages/forward`, body: sendForwardBody, responses: ACCEPTED },
   ),
@@ -226,7 +226,7 @@ export const messages = {
       operation: 'edit',
       errors: [...SEND_ERRORS, 'EDIT_UNSUPPORTED_TYPE', 'EDIT_WINDOW_EXPIRED', 'EDIT_FORWARDED_NOT_ALLOWED'],
       summary: 'Edit a text or a caption',
-      description: `About 15 minutes after sending; keeps the media. ${QUEUED}`,
+      description: `Possible for about 15 minutes after sending. Keeps the media. ${QUEUED}`,
     },
     {
       method: 'PUT',
@@ -236,27 +236,27 @@ export const messages = {
     },
   ),
   sendButton: route(
-    { ...OFF, summary: 'Interactive buttons' },
+    { ...OFF, summary: 'Send interactive buttons' },
     { method: 'POST', path: `${INSTANCE}/messages/button`, body: c.noBody(), responses: {} },
   ),
   sendButtonPix: route(
-    { ...OFF, summary: 'Interactive PIX button' },
+    { ...OFF, summary: 'Send an interactive PIX button' },
     { method: 'POST', path: `${INSTANCE}/messages/button-pix`, body: c.noBody(), responses: {} },
   ),
   sendButtonOtp: route(
-    { ...OFF, summary: 'Interactive one-time code button' },
+    { ...OFF, summary: 'Send an interactive one-time code button' },
     { method: 'POST', path: `${INSTANCE}/messages/button-otp`, body: c.noBody(), responses: {} },
   ),
   sendOptionList: route(
-    { ...OFF, summary: 'Interactive option list' },
+    { ...OFF, summary: 'Send an interactive option list' },
     { method: 'POST', path: `${INSTANCE}/messages/option-list`, body: c.noBody(), responses: {} },
   ),
   pin: route(
     {
       ...ACTION,
       errors: [...ACTION_ERRORS, 'FORBIDDEN'],
-      summary: 'Pin a message for all',
-      description: 'Answered by the network at once. In groups the instance must be an admin.',
+      summary: 'Pin or unpin a message for everyone',
+      description: 'Waits for the answer of the network. In groups the instance must be an admin.',
     },
     { method: 'POST', path: `${INSTANCE}/messages/pin`, body: pinBody, responses: { 200: pinDone } },
   ),
@@ -265,15 +265,16 @@ export const messages = {
       ...ACTION,
       summary: 'Vote in a poll',
       description:
-        'Answered by the network at once. MESSAGE_NOT_FOUND when the instance lacks the poll secret.',
+        'Waits for the answer of the network. MESSAGE_NOT_FOUND when the instance lacks the secret of the poll.',
     },
     { method: 'POST', path: `${INSTANCE}/messages/poll-vote`, body: voteBody, responses: { 200: voteDone } },
   ),
   star: route(
     {
       ...ACTION,
-      summary: 'Star a message',
-      description: 'Changes only this account; message.starred follows when the change has synced back.',
+      summary: 'Star or unstar a message',
+      description:
+        'Changes only this account. The event message.starred follows once the change has synced back.',
     },
     { method: 'POST', path: `${INSTANCE}/messages/star`, body: starBody, responses: { 200: starDone } },
   ),
@@ -285,7 +286,7 @@ export const messages = {
       errors: ['INVALID_PHONE', 'INVALID_RECIPIENT'],
       summary: 'List messages',
       description:
-        'Newest first, or with after oldest first from there. A rare filter may answer fewer than limit with a next_cursor: go on with it. To follow what is new, read the events: a message gets its id a moment before it is stored, so one may still appear before the last that was read.',
+        'Newest first; with after, oldest first from that message. A page may have fewer records than limit and still a next_cursor, when few messages match the filter: continue with it. Do not poll this list for new messages, read the events: a message gets its id a moment before it is stored, so it may appear before one that you have read already.',
     },
     {
       method: 'GET',
@@ -295,17 +296,18 @@ export const messages = {
         direction: z.enum(['inbound', 'outbound']).optional(),
         status: messageStatus.optional(),
         type: z.enum(MESSAGE_TYPES).optional(),
-        before: uuid.optional().meta({ description: 'Messages older than this one' }),
-        after: uuid.optional().meta({ description: 'Messages newer than this one' }),
+        before: uuid.optional().meta({ description: 'Only messages older than this one' }),
+        after: uuid.optional().meta({ description: 'Only messages newer than this one' }),
         limit: integerQuery(LIST_LIMIT),
       }),
       responses: {
         200: z
           .object({
             data: z.array(message),
-            next_cursor: uuid
-              .nullable()
-              .meta({ description: 'Goes on in the same direction as before or after; null at the end' }),
+            next_cursor: uuid.nullable().meta({
+              description:
+                'The position of the next page in the same direction, before or after; null at the end',
+            }),
           })
           .meta({ id: 'MessageList' }),
       },
@@ -319,7 +321,7 @@ export const messages = {
       errors: ['MESSAGE_NOT_FOUND'],
       summary: 'Read a message',
       description:
-        'By its UUID or its network id. INSTANCE_NOT_FOUND or MESSAGE_NOT_FOUND, by what is missing.',
+        'Takes the UUID or the network id of the message. INSTANCE_NOT_FOUND when the instance is missing, MESSAGE_NOT_FOUND when the message is.',
     },
     { method: 'GET', path: `${INSTANCE}/message/:messageId`, responses: { 200: message } },
   ),

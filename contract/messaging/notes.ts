@@ -36,7 +36,7 @@ const ONE = { ...READ, errors: [...READ.errors, 'NOT_FOUND'] } as const;
 /** Notes on chats. They stay in the service: nothing of them is ever sent. */
 export const notes = {
   create: route(
-    { ...READ, summary: 'Write a note on a chat', description: 'Never sent to the network.' },
+    { ...READ, summary: 'Write a note on a chat', description: 'The note never leaves the service.' },
     { method: 'POST', path: NOTES, body: noteBody, responses: { 201: chatNote } },
   ),
   list: route(
@@ -48,7 +48,7 @@ export const notes = {
         limit: integerQuery(NOTES_LIMIT),
         before: integerRange({ max: INTEGER_ID_MAX })
           .optional()
-          .meta({ description: 'Notes older than the one of this id' }),
+          .meta({ description: 'Only notes older than the note with this id' }),
       }),
       responses: {
         200: z
@@ -56,7 +56,7 @@ export const notes = {
             notes: z.array(chatNote),
             next_before: integerId
               .nullable()
-              .meta({ description: 'before of the next page; null at the end' }),
+              .meta({ description: 'The value of before for the next page; null on the last page' }),
           })
           .meta({ id: 'ChatNoteList' }),
       },

@@ -7,7 +7,11 @@ import { companyName, session } from './auth.ts';
 
 export const completeSignupBody = z
   .object({
-    token: z.string().min(1).max(256).meta({ description: 'The pending token of /oauth/complete' }),
+    token: z
+      .string()
+      .min(1)
+      .max(256)
+      .meta({ description: 'The pending token that /oauth/complete received' }),
     company_name: companyName,
   })
   .meta({ id: 'CompleteSignupRequest' });
@@ -16,7 +20,7 @@ export const oauthProviders = z
   .object({
     providers: z
       .array(z.enum(['google', 'github']))
-      .meta({ description: 'Those with which people can log in and sign up here' }),
+      .meta({ description: 'The providers with which people can log in and sign up' }),
   })
   .meta({ id: 'OAuthProviderList' });
 export type OAuthProviderList = z.infer<typeof oauthProviders>;
@@ -32,8 +36,8 @@ export const oauth = {
       auth: 'none',
       access: 'public',
       errors: [],
-      summary: 'Which social logins are enabled',
-      description: 'For a page that offers them. Empty where the installation has none.',
+      summary: 'List the enabled social logins',
+      description: 'For login pages. Empty when the installation has none.',
     },
     {
       method: 'GET',
@@ -49,7 +53,7 @@ export const oauth = {
       tellsOutages: true,
       summary: 'Log in or sign up with google or github',
       description:
-        'Redirects to the provider. Errors are JSON, or with `Accept: text/html` a redirect to /login?oauth_error=<ERROR_CODE>.',
+        'Redirects to the provider. Errors are JSON; with `Accept: text/html` they are redirects to /login?oauth_error=<ERROR_CODE>.',
     },
     {
       method: 'GET',
@@ -64,9 +68,9 @@ export const oauth = {
       access: 'public',
       tellsOutages: true,
       errors: ['OAUTH_STATE_INVALID', 'OAUTH_EMAIL_UNVERIFIED', 'OAUTH_UPSTREAM_FAILED'],
-      summary: 'Where the provider sends the browser back to',
+      summary: 'Receive the browser back from the login provider',
       description:
-        'Always a redirect: /oauth/callback with a session, /oauth/complete with a pending token, or /login?oauth_error=<ERROR_CODE>.',
+        'Always redirects: to /oauth/callback with a session, to /oauth/complete with a pending token, or to /login?oauth_error=<ERROR_CODE>.',
     },
     {
       method: 'GET',
@@ -87,7 +91,7 @@ export const oauth = {
         fields: { token: 'OAUTH_PENDING_INVALID' },
       },
       summary: 'Finish a sign-up that began at a provider',
-      description: 'Creates the company, its owner and the link to the provider; answers a session.',
+      description: 'Creates the company, its owner and the link to the provider, and returns a session.',
     },
     {
       method: 'POST',

@@ -29,7 +29,7 @@ const interactive = {
     .string()
     .min(1)
     .max(INTERACTIVE_BUTTON_MAX_CHARS)
-    .meta({ description: 'The words on the button', examples: ['Choose a day'] }),
+    .meta({ description: 'The text on the button', examples: ['Choose a day'] }),
 };
 
 const listRow = z.object({
@@ -37,12 +37,15 @@ const listRow = z.object({
     .string()
     .min(1)
     .max(LIST_ROW_ID_MAX_CHARS)
-    .meta({ description: 'Comes back with the choice', examples: ['tomorrow'] }),
+    .meta({
+      description: 'An id of your choice, which returns with the choice of the recipient',
+      examples: ['tomorrow'],
+    }),
   title: z
     .string()
     .min(1)
     .max(LIST_TITLE_MAX_CHARS)
-    .meta({ description: 'The words of the row', examples: ['Tomorrow'] }),
+    .meta({ description: 'The text of the row', examples: ['Tomorrow'] }),
   description: z
     .string()
     .min(1)
@@ -56,9 +59,9 @@ const listSection = z.object({
     .min(1)
     .max(LIST_TITLE_MAX_CHARS)
     .optional()
-    .meta({ description: 'Needed where there are several sections' }),
+    .meta({ description: 'The title of the section; required when there are several' }),
   rows: boundedArray(listRow, { min: 1, tooFew: 'at least 1 row', max: LIST_ROWS_MAX }).meta({
-    description: 'The choices',
+    description: 'The rows to choose from',
   }),
 });
 
@@ -66,7 +69,7 @@ export const sendListBody = z
   .object({
     ...interactive,
     sections: boundedArray(listSection, { min: 1, tooFew: 'at least 1 section', max: LIST_ROWS_MAX }).meta({
-      description: `At most ${LIST_ROWS_MAX} rows in all of them together`,
+      description: `The sections, with at most ${LIST_ROWS_MAX} rows altogether`,
     }),
   })
   .superRefine(({ sections }, context) => {
@@ -80,12 +83,12 @@ export const sendListBody = z
   .meta({ id: 'SendListRequest' });
 
 export const sendLinkButtonBody = z
-  .object({ ...interactive, url: httpUrl.meta({ description: 'Where the button leads' }) })
+  .object({ ...interactive, url: httpUrl.meta({ description: 'The URL that the button opens' }) })
   .meta({ id: 'SendLinkButtonRequest' });
 
 const templateParameter = z
   .looseObject({ type: z.string().min(1).max(40) })
-  .meta({ description: 'As Meta describes it, e.g. {"type": "text", "text": "Ana"}' });
+  .meta({ description: 'A parameter as Meta defines it, e.g. {"type": "text", "text": "Ana"}' });
 
 const templateComponent = z.object({
   type: z.enum(['header', 'body', 'button', 'carousel', 'limited_time_offer']),
@@ -93,10 +96,15 @@ const templateComponent = z.object({
     .string()
     .max(40)
     .optional()
-    .meta({ description: 'Of a button: url, quick_reply, copy_code or flow' }),
-  index: z.int().min(0).max(20).optional().meta({ description: 'Which button; 0 is the first' }),
+    .meta({ description: 'The kind of button: url, quick_reply, copy_code or flow; on buttons only' }),
+  index: z
+    .int()
+    .min(0)
+    .max(20)
+    .optional()
+    .meta({ description: 'The position of the button; 0 is the first' }),
   parameters: boundedArray(templateParameter, { max: TEMPLATE_PARAMETERS_MAX }).meta({
-    description: 'The values of its placeholders, in their order',
+    description: 'The values of the placeholders, in order',
   }),
 });
 
@@ -112,7 +120,7 @@ export const sendApprovedTemplateBody = z
   .object({
     to: recipient,
     name: templateName.meta({
-      description: 'The name under which Meta has approved it',
+      description: 'The name of the approved template',
       examples: ['order_shipped'],
     }),
     language: templateLanguage.meta({
@@ -121,6 +129,6 @@ export const sendApprovedTemplateBody = z
     }),
     components: boundedArray(templateComponent, { max: TEMPLATE_COMPONENTS_MAX })
       .optional()
-      .meta({ description: 'The values for its placeholders, part by part' }),
+      .meta({ description: 'The values of the placeholders, component by component' }),
   })
   .meta({ id: 'SendApprovedTemplateRequest' });

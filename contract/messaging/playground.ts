@@ -47,8 +47,8 @@ export const playgroundBody = z
         isKind,
         failsWith('PLAYGROUND_UNSUPPORTED_KIND', `must be one of ${PLAYGROUND_KINDS.join(', ')}`),
       )
-      .meta({ description: PLAYGROUND_KINDS.join(', '), examples: ['text'] }),
-    to: phoneField.optional().meta({ description: 'One of your simulated phones; the first one without it' }),
+      .meta({ description: `The kind of content: ${PLAYGROUND_KINDS.join(', ')}`, examples: ['text'] }),
+    to: phoneField.optional().meta({ description: 'One of your simulated phones; default: the first one' }),
     text: words,
     caption: words,
     media_url: z.string().min(1).max(URL_MAX_CHARS).optional(),
@@ -67,7 +67,7 @@ export const playgroundBody = z
     question: field,
     options: boundedArray(z.string().max(FIELD_MAX_CHARS), { max: POLL_OPTIONS_MAX }).optional(),
     max_selections: z.int().optional(),
-    message_id: messageRef.optional().meta({ description: 'For a reaction: a message of yours' }),
+    message_id: messageRef.optional().meta({ description: 'For a reaction: one of your messages' }),
     emoji: field,
     ...answering,
     mentions: mentions.optional(),
@@ -92,8 +92,8 @@ export type PlaygroundState = z.infer<typeof playgroundState>;
 export const playgroundSent = z
   .object({
     message_id: uuid,
-    phone: z.string().meta({ description: 'The simulated phone that it goes to' }),
-    request: requestExamples.meta({ description: 'The same send from an instance of yours' }),
+    phone: z.string().meta({ description: 'The simulated phone that receives the message' }),
+    request: requestExamples.meta({ description: 'The same send from one of your instances' }),
   })
   .meta({ id: 'PlaygroundSent' });
 export type PlaygroundSent = z.infer<typeof playgroundSent>;
@@ -101,11 +101,12 @@ export type PlaygroundSent = z.infer<typeof playgroundSent>;
 export const playgroundMessage = z
   .object({
     status: messageStatus,
-    events: z.array(z.record(z.string(), z.unknown())).meta({ description: 'Oldest first' }),
-    shown: z
-      .record(z.string(), z.unknown())
-      .nullable()
-      .meta({ description: 'What the phone shows; null as long as it shows nothing, or cannot be asked' }),
+    events: z
+      .array(z.record(z.string(), z.unknown()))
+      .meta({ description: 'The events of the message, oldest first' }),
+    shown: z.record(z.string(), z.unknown()).nullable().meta({
+      description: 'The text that the phone shows; null while it shows nothing or cannot be reached',
+    }),
   })
   .meta({ id: 'PlaygroundMessage' });
 export type PlaygroundMessage = z.infer<typeof playgroundMessage>;
@@ -113,7 +114,7 @@ export type PlaygroundMessage = z.infer<typeof playgroundMessage>;
 /** Sends that cost nothing: from a shared simulated instance to a simulated phone. */
 export const playground = {
   show: route(
-    { auth: 'any', access: 'all', summary: 'Say what the playground takes, and what is left of the day' },
+    { auth: 'any', access: 'all', summary: 'Read the kinds and the budget of the playground' },
     { method: 'GET', path: '/v1/playground', responses: { 200: playgroundState } },
   ),
   send: route(
@@ -129,7 +130,7 @@ export const playground = {
       ],
       summary: 'Send in the playground',
       description:
-        'The body is that of the send itself, with its kind. Nothing of your instances, guard and plan is touched. 50 a day and 10 a minute for a user.',
+        'The body is the one of the real send, plus kind. The send does not affect your instances, the guard or your plan. Each user has 50 sends a day and 10 a minute.',
     },
     {
       method: 'POST',
@@ -144,7 +145,7 @@ export const playground = {
       access: 'all',
       notFound: 'MESSAGE_NOT_FOUND',
       errors: ['PLAYGROUND_DISABLED'],
-      summary: 'Get a message of yours in the playground, its events, and what the phone shows',
+      summary: 'Read one of your playground messages, its events and the screen of the phone',
     },
     {
       method: 'GET',

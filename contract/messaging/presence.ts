@@ -9,7 +9,8 @@ const IN_CHAT = ['composing', 'recording', 'paused'] as const;
 export const presenceBody = z
   .object({
     state: z.enum([...ONLINE, ...IN_CHAT]).meta({
-      description: 'available and unavailable of the account; composing, recording and paused in a chat',
+      description:
+        'available and unavailable apply to the account; composing, recording and paused to a chat',
     }),
     chat_jid: chatRef.optional(),
   })
@@ -45,14 +46,14 @@ const ALL = {
 /** Presence: online contacts and typing. */
 export const presence = {
   set: route(
-    { ...ALL, summary: 'Say whether the account is online, or what is done in a chat' },
+    { ...ALL, summary: 'Set the presence of the account, or its activity in a chat' },
     { method: 'POST', path: PRESENCE, body: presenceBody, responses: { 200: presenceSet } },
   ),
   subscribe: route(
     {
       ...ALL,
-      summary: 'Hear of the presence of somebody',
-      description: 'As presence.updated, until the instance disconnects.',
+      summary: 'Subscribe to the presence of a contact',
+      description: 'Events presence.updated report it until the instance disconnects.',
     },
     {
       method: 'POST',

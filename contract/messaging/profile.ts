@@ -10,7 +10,7 @@ export const profileView = z
     about: z.string(),
     picture_url: z.string().meta({
       description:
-        'The download of media of this instance, kept for 7 days; empty without a picture, or when it could not be had',
+        'The URL of the picture, stored by this service for 7 days; empty without a picture, or when it could not be fetched',
     }),
   })
   .meta({ id: 'Profile' });
@@ -20,10 +20,9 @@ export const updateProfileBody = z
   .object({
     name: nameField.optional(),
     about: z.string().max(ABOUT_MAX_CHARS).optional(),
-    picture_media_id: uuid
-      .nullable()
-      .optional()
-      .meta({ description: 'Stored media: a JPEG or PNG of 2 MB at most; null removes the picture' }),
+    picture_media_id: uuid.nullable().optional().meta({
+      description: 'The UUID of stored media, a JPEG or PNG of 2 MB at most; null removes the picture',
+    }),
   })
   .meta({ id: 'UpdateProfileRequest' });
 export type UpdateProfileBody = z.infer<typeof updateProfileBody>;
@@ -49,7 +48,7 @@ export const profile = {
       ],
       summary: 'Change the profile of the account',
       description:
-        'Only what is given. NOT_FOUND for unknown media. A new name, which agents may not give, is the push_name of the instance.',
+        'Changes only the given fields. NOT_FOUND for unknown media. The name becomes the push_name of the instance; agents may not change it.',
     },
     { method: 'PATCH', path: PROFILE, body: updateProfileBody, responses: { 200: profileView } },
   ),

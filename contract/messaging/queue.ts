@@ -9,13 +9,15 @@ export const queueTask = z
   .object({
     task_id: uuid,
     operation: z.string(),
-    message_id: uuid.meta({ description: 'The message to send, or the one that delete and edit change' }),
+    message_id: uuid.meta({
+      description: 'The UUID of the message to send, or of the message that delete or edit changes',
+    }),
     message_type: z.enum(MESSAGE_TYPES),
     chat_jid: z.string(),
     created_at: timestamp,
-    typing_until: timestamp
-      .nullable()
-      .meta({ description: 'Until when it is being typed; all that stands behind it waits. Else null' }),
+    typing_until: timestamp.nullable().meta({
+      description: 'The time until which typing is shown, while the tasks behind it wait; else null',
+    }),
   })
   .meta({ id: 'QueueTask' });
 export type QueueTask = z.infer<typeof queueTask>;
@@ -23,12 +25,12 @@ export type QueueTask = z.infer<typeof queueTask>;
 const INSTANCE = '/v1/instances/:instanceId' as const;
 const QUEUE = { auth: 'any', access: 'owner_admin', notFound: 'INSTANCE_NOT_FOUND' } as const;
 const CANCELLED =
-  'Each cancelled send fails: <type>.delivery_failed with reason cancelled and wire_state not_sent.';
+  'Each cancelled send is reported as <type>.delivery_failed with reason cancelled and wire_state not_sent.';
 
 /** Messages that are accepted and not sent yet. */
 export const queue = {
   list: route(
-    { ...QUEUE, summary: 'List the queue of an instance', description: 'In the order of sending.' },
+    { ...QUEUE, summary: 'List the queue of an instance', description: 'Tasks are in the order of sending.' },
     {
       method: 'GET',
       path: `${INSTANCE}/queue`,
@@ -37,7 +39,7 @@ export const queue = {
     },
   ),
   count: route(
-    { ...QUEUE, summary: 'Count the queue of an instance' },
+    { ...QUEUE, summary: 'Count the queued tasks of an instance' },
     {
       method: 'GET',
       path: `${INSTANCE}/queue/count`,
@@ -49,7 +51,7 @@ export const queue = {
       ...QUEUE,
       errors: ['NOT_FOUND', 'CONFLICT'],
       summary: 'Cancel one queued task',
-      description: `CONFLICT while it is being sent. ${CANCELLED}`,
+      description: `CONFLICT while the task is being sent. ${CANCELLED}`,
     },
     {
       method: 'DELETE',
@@ -60,8 +62,8 @@ export const queue = {
   clear: route(
     {
       ...QUEUE,
-      summary: 'Cancel everything that is queued',
-      description: `What is being sent meanwhile is passed over. ${CANCELLED}`,
+      summary: 'Cancel all queued tasks',
+      description: `Skips tasks that are being sent. ${CANCELLED}`,
     },
     {
       method: 'DELETE',

@@ -12,12 +12,12 @@ export const scheduleBody = z
     type: z
       .enum([...SCHEDULABLE, ...SCHEDULABLE_PATHS])
       .transform(schedulableOf)
-      .meta({ description: 'Which send: its path below /messages, or the same with underscores' }),
+      .meta({ description: 'The kind of send: its path below /messages, or the same with underscores' }),
     send_at: z.iso
       .datetime({ offset: true, error: 'must be an RFC 3339 time' })
-      .meta({ description: 'In the future, at most a year ahead' }),
+      .meta({ description: 'The time of the send, at most a year ahead' }),
     body: boundedRecord(z.string(), z.unknown(), { max: SCHEDULED_FIELDS_MAX }).meta({
-      description: 'The body of that send; for edit with message_id added',
+      description: 'The body of that send; for edit it also has message_id',
     }),
   })
   .meta({ id: 'ScheduleRequest' });
@@ -31,7 +31,7 @@ export const scheduledStatus = z.enum(['scheduled', 'claimed', 'queued', 'failed
 
 export const scheduledSend = z
   .object({
-    id: uuid.meta({ description: 'The message_id of what will be sent' }),
+    id: uuid.meta({ description: 'The message_id of the message that will be sent' }),
     instance_id: uuid,
     type: z.enum(SCHEDULABLE),
     send_at: timestamp,
@@ -49,7 +49,9 @@ export const scheduleAccepted = z
   .object({
     status: scheduledStatus,
     id: uuid,
-    message_id: uuid.meta({ description: 'The same as id; message_ids[0] of its events' }),
+    message_id: uuid.meta({
+      description: 'The same as id; the events of the message have it in message_ids[0]',
+    }),
     send_at: timestamp,
     idempotency_key: z.string(),
   })
@@ -73,7 +75,7 @@ export const scheduled = {
         'EDIT_FORWARDED_NOT_ALLOWED',
       ],
       summary: 'Schedule a send of any type',
-      description: `Checked now as far as it can be (passive mode, quoted message, media source) and again when its time has come. At most ${SCHEDULED_WAITING_MAX} of a company can wait.`,
+      description: `The service checks the send now as far as it can (passive mode, quoted message, media source) and again when it is due. A company can have at most ${SCHEDULED_WAITING_MAX} waiting.`,
     },
     {
       method: 'POST',
@@ -96,7 +98,7 @@ export const scheduled = {
       ...READ,
       errors: ['NOT_FOUND', 'CONFLICT'],
       summary: 'Cancel a scheduled send',
-      description: 'CONFLICT once it is claimed.',
+      description: 'CONFLICT once the service has begun to send it.',
     },
     {
       method: 'DELETE',

@@ -26,7 +26,7 @@ const field = z.string().max(FIELD_MAX_CHARS);
 const requiredField = field.min(1);
 
 export const quotedId = optionalMessageRef.meta({
-  description: 'The message answered: its UUID or network id',
+  description: 'The UUID or network id of the message that this one answers',
 });
 
 /** Fields of messages that quote or mention. */
@@ -43,7 +43,7 @@ export const httpUrl = z
 export const sendLinkPreviewBody = z
   .object({
     to: recipient,
-    text: text.meta({ description: 'Must contain the URL' }),
+    text: text.meta({ description: 'The text; it must contain the URL' }),
     url: httpUrl,
     title: field.optional(),
     description: field.optional(),
@@ -65,11 +65,14 @@ export const sendLocationBody = z
 
 const contactFields = {
   contact_name: z.string().optional(),
-  contact_phone: z.string().optional().meta({ description: 'E.164 with a leading +' }),
+  contact_phone: z
+    .string()
+    .optional()
+    .meta({ description: 'The phone number of the contact, E.164 with a leading +' }),
   vcard: z
     .string()
     .optional()
-    .meta({ description: 'A vCard 3.0 of one contact, sent as it is; 8 KB at most' }),
+    .meta({ description: 'A vCard 3.0 of one contact, sent unchanged; 8 KB at most' }),
 };
 const contactItem = z.object(contactFields);
 export type ContactItem = z.infer<typeof contactItem>;
@@ -99,7 +102,7 @@ export const sendContactBody = z
       tooMany: saysExactly(`too many contacts (at most ${CONTACTS_PER_SEND_MAX} per send)`),
     })
       .optional()
-      .meta({ description: 'At most 50; two or more make one grouped card' }),
+      .meta({ description: 'The contacts, at most 50; two or more make one grouped card' }),
     ...answering,
   })
   .superRefine(({ contacts = [], ...single }, context) => {
@@ -120,7 +123,7 @@ export const sendReactionBody = z
   .object({
     to: recipient,
     message_id: messageRef,
-    emoji: z.string().max(64).meta({ description: 'An empty string takes the reaction back' }),
+    emoji: z.string().max(64).meta({ description: 'The reaction; an empty string takes it back' }),
   })
   .meta({ id: 'SendReactionRequest' });
 
@@ -183,13 +186,15 @@ export const sendEventBody = z
 export const sendForwardBody = z
   .object({
     to: recipient,
-    forward_chat_id: chatRef.meta({ description: 'The chat that holds the original' }),
+    forward_chat_id: chatRef.meta({
+      description: 'The JID or phone number of the chat that holds the original',
+    }),
     message_id: messageRef,
   })
   .meta({ id: 'ForwardRequest' });
 
 export const deleteMessageBody = z
-  .object({ to: recipient.meta({ description: 'The chat of the message' }), message_id: messageRef })
+  .object({ to: recipient.meta({ description: 'The chat that holds the message' }), message_id: messageRef })
   .meta({ id: 'DeleteMessageRequest' });
 
 const CONTENT_REQUIRED = 'content is required';
@@ -207,6 +212,6 @@ export const editMessageBody = z
           (content) => typeof content !== 'string' || content.length <= TEXT_MAX_CHARS,
           failsWith('BAD_REQUEST', `at most ${TEXT_MAX_CHARS} characters`),
         ) as unknown as z.ZodType<string, string>
-    ).meta({ description: 'The new text, or the new caption of media' }),
+    ).meta({ description: 'The new text, or the new caption of the media' }),
   })
   .meta({ id: 'EditMessageRequest' });

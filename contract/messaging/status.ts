@@ -49,8 +49,13 @@ const replyType = z.enum(['text', 'image', 'video', 'sticker']);
 const reply = {
   poster_phone: phoneField,
   type: replyType.default('text'),
-  text: z.string().min(1).max(TEXT_MAX_CHARS).optional().meta({ description: 'Required for text' }),
-  caption: caption.meta({ description: 'Of images and videos' }),
+  text: z
+    .string()
+    .min(1)
+    .max(TEXT_MAX_CHARS)
+    .optional()
+    .meta({ description: 'The text of the reply; required for type text' }),
+  caption: caption.meta({ description: 'The caption of an image or video' }),
 };
 
 /** A text without text is a missing field; a source given along with a text is not looked at. */
@@ -78,13 +83,15 @@ const direction = z.enum(['inbound', 'outbound']);
 
 export const statusItem = z
   .object({
-    status_message_id: z.string().meta({ description: 'Network hex id, or a UUID when known' }),
+    status_message_id: z
+      .string()
+      .meta({ description: 'The hex id of the status on the network, or its UUID when known' }),
     direction,
-    phone: z.string().meta({ description: "The author's; empty on outbound" }),
+    phone: z.string().meta({ description: 'The phone number of the author; empty on outbound' }),
     type: z.enum(['text', 'image', 'video', 'audio']),
-    content: z.string().meta({ description: 'Text or caption' }),
+    content: z.string().meta({ description: 'The text or caption' }),
     content_omitted: omitted('content', 'reading the status alone has it'),
-    media_id: z.string().meta({ description: 'Empty for text' }),
+    media_id: z.string().meta({ description: 'The UUID of the media; empty for text' }),
     posted_at: timestamp,
   })
   .meta({ id: 'StatusItem' });
@@ -95,7 +102,7 @@ export const statusPrivacy = z
     status_privacy: z.array(
       z.object({
         type: z.enum(['contacts', 'blacklist', 'whitelist']),
-        list: z.array(z.string()).meta({ description: 'Phones' }),
+        list: z.array(z.string()).meta({ description: 'The phone numbers on the list' }),
         is_default: z.boolean(),
       }),
     ),
@@ -106,7 +113,7 @@ export type StatusPrivacy = z.infer<typeof statusPrivacy>;
 export const statusViews = z
   .object({
     status_message_id: z.string(),
-    count: z.int().meta({ description: 'Viewers, each counted once' }),
+    count: z.int().meta({ description: 'The number of viewers, each counted once' }),
     viewers: z.array(
       z.object({
         phone: z.string(),
@@ -169,7 +176,7 @@ export const status = {
       operation: 'status_reply',
       summary: 'Reply to a status',
       description:
-        'Reaches the poster of a received status, and nobody else, as a direct message; emits status.reply_sent.',
+        'Sends the reply as a direct message to the author of a received status, and to nobody else. The event status.reply_sent reports it.',
     },
     {
       method: 'POST',
@@ -198,7 +205,7 @@ export const status = {
         'SEND_FAILED',
         'NOT_IMPLEMENTED',
       ],
-      summary: 'Read who sees the statuses of this account',
+      summary: 'Read the audiences for statuses of this account',
     },
     { method: 'GET', path: `${INSTANCE}/status/privacy`, responses: { 200: statusPrivacy } },
   ),
@@ -210,8 +217,8 @@ export const status = {
     {
       ...READ,
       access: 'owner_admin',
-      summary: 'Read who viewed a status',
-      description: 'By the message_id of the post or the raw network id. Without views: count 0.',
+      summary: 'List the viewers of a status',
+      description: 'Takes the message_id of the post or its id on the network. count is 0 without views.',
     },
     { method: 'GET', path: `${INSTANCE}/status/:statusId/views`, responses: { 200: statusViews } },
   ),

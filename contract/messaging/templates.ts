@@ -14,9 +14,10 @@ import {
 import { c, NETWORK_ERRORS, route } from '../route-meta.ts';
 import { templateLanguage, templateName } from './official-bodies.ts';
 
-const category = z
-  .enum(['AUTHENTICATION', 'MARKETING', 'UTILITY'])
-  .meta({ description: 'Decides the price and the rules of the review', examples: ['UTILITY'] });
+const category = z.enum(['AUTHENTICATION', 'MARKETING', 'UTILITY']).meta({
+  description: 'The category, which decides the price and the rules of the review',
+  examples: ['UTILITY'],
+});
 
 const short = z.string().max(FIELD_MAX_CHARS);
 
@@ -28,7 +29,7 @@ const button = z.object({
   example: z
     .union([short, boundedArray(short, { max: TEMPLATE_EXAMPLES_MAX })])
     .optional()
-    .meta({ description: 'Of the placeholder in a URL, or of a code' }),
+    .meta({ description: 'An example value of the placeholder in a URL, or of a code' }),
   otp_type: z.enum(['COPY_CODE', 'ONE_TAP', 'ZERO_TAP']).optional(),
   flow_id: short.optional(),
 });
@@ -38,32 +39,35 @@ const component = z.object({
   format: z
     .enum(['TEXT', 'IMAGE', 'VIDEO', 'DOCUMENT', 'LOCATION'])
     .optional()
-    .meta({ description: 'Of a header' }),
+    .meta({ description: 'The format of a header; on headers only' }),
   text: z
     .string()
     .max(TEMPLATE_BODY_MAX_CHARS)
     .optional()
-    .meta({ description: 'Placeholders are {{1}}, {{2}} or {{name}}' }),
-  example: boundedRecord(short, z.unknown(), { max: 8 })
-    .optional()
-    .meta({ description: 'Values of the placeholders for the review, e.g. {"body_text": [["Ana"]]}' }),
+    .meta({ description: 'The text, with placeholders such as {{1}}, {{2}} or {{name}}' }),
+  example: boundedRecord(short, z.unknown(), { max: 8 }).optional().meta({
+    description: 'Example values of the placeholders for the review, e.g. {"body_text": [["Ana"]]}',
+  }),
   buttons: boundedArray(button, { max: TEMPLATE_REVIEW_BUTTONS_MAX }).optional(),
-  add_security_recommendation: z.boolean().optional().meta({ description: 'AUTHENTICATION: of the body' }),
+  add_security_recommendation: z
+    .boolean()
+    .optional()
+    .meta({ description: 'AUTHENTICATION: whether the body has a security recommendation' }),
   code_expiration_minutes: z
     .int()
     .min(1)
     .max(90)
     .optional()
-    .meta({ description: 'AUTHENTICATION: of the footer' }),
+    .meta({ description: 'AUTHENTICATION: the lifetime of the code that the footer names, in minutes' }),
 });
 
 export const createTemplateBody = z
   .object({
-    name: templateName.meta({ description: 'Its name, from now on', examples: ['order_shipped'] }),
-    language: templateLanguage.meta({ description: 'Of this text', examples: ['en_US'] }),
+    name: templateName.meta({ description: 'The name of the template', examples: ['order_shipped'] }),
+    language: templateLanguage.meta({ description: 'The language of the text', examples: ['en_US'] }),
     category,
     components: boundedArray(component, { min: 1, max: TEMPLATE_COMPONENTS_MAX }).meta({
-      description: 'Its parts, as Meta describes them',
+      description: 'The components, as Meta defines them',
       examples: [[{ type: 'BODY', text: 'Your order is on its way.' }]],
     }),
   })
@@ -87,7 +91,10 @@ export type MessageTemplate = z.infer<typeof messageTemplate>;
 const page = z
   .object({
     templates: z.array(messageTemplate),
-    next_page_cursor: z.string().optional().meta({ description: 'Absent on the last page' }),
+    next_page_cursor: z
+      .string()
+      .optional()
+      .meta({ description: 'The cursor of the next page; absent on the last page' }),
   })
   .meta({ id: 'MessageTemplateList' });
 export type MessageTemplateList = z.infer<typeof page>;
@@ -105,8 +112,9 @@ export const templates = {
   list: route(
     {
       ...ASKING,
-      summary: 'List the templates and how far their review is',
-      description: 'As Meta tells now: those made elsewhere included. All numbers of one account share them.',
+      summary: 'List the templates and the state of their review',
+      description:
+        'Reads them from Meta, including templates created elsewhere. All numbers of one business account share them.',
     },
     {
       method: 'GET',
@@ -117,13 +125,13 @@ export const templates = {
           .string()
           .max(FIELD_MAX_CHARS)
           .optional()
-          .meta({ description: 'next_page_cursor of the page before' }),
-        name: templateName.optional().meta({ description: 'Only those of this name' }),
+          .meta({ description: 'The next_page_cursor of the previous page' }),
+        name: templateName.optional().meta({ description: 'Only templates of this name' }),
         status: z
           .string()
           .regex(/^[A-Z_]{1,40}$/, 'must be a word like APPROVED')
           .optional()
-          .meta({ description: 'Only those in this state, e.g. APPROVED' }),
+          .meta({ description: 'Only templates in this state, e.g. APPROVED' }),
       }),
       responses: { 200: page },
     },
@@ -132,9 +140,9 @@ export const templates = {
     {
       ...ASKING,
       errors: [...ASKING.errors, 'CONFLICT'],
-      summary: 'Give a template to Meta for approval',
+      summary: 'Submit a template to Meta for approval',
       description:
-        "It can be sent once its status is APPROVED, which message_template.status_changed tells. 400 BAD_REQUEST says in Meta's words why it was not taken.",
+        "The template can be sent once its status is APPROVED, which the event message_template.status_changed reports. When Meta does not accept the template, 400 BAD_REQUEST gives Meta's reason.",
     },
     { method: 'POST', path: TEMPLATES, body: createTemplateBody, responses: { 201: messageTemplate } },
   ),
@@ -144,13 +152,15 @@ export const templates = {
       errors: [...ASKING.errors, 'NOT_FOUND'],
       summary: 'Delete a template',
       description:
-        'In all its languages, or in the one that is named. Meta takes the name for no other template for some weeks.',
+        'Deletes it in all languages, or only in the given one. For some weeks Meta accepts no other template with this name.',
     },
     {
       method: 'DELETE',
       path: `${TEMPLATES}/:templateName`,
       query: z.object({
-        language: templateLanguage.optional().meta({ description: 'Only in this language' }),
+        language: templateLanguage
+          .optional()
+          .meta({ description: 'The only language to delete; default: all' }),
       }),
       responses: { 204: c.noBody() },
     },

@@ -9,7 +9,7 @@ export const token = z
     id: integerId,
     name: z.string(),
     last4: z.string().length(4).meta({ description: 'The last four characters of the key' }),
-    user_id: integerId.meta({ description: 'The user whose role the key has' }),
+    user_id: integerId.meta({ description: 'The id of the user whose role the key has' }),
     created_at: timestamp,
     last_used_at: timestamp.nullable(),
   })
@@ -33,7 +33,7 @@ export const tokens = {
       auth: 'any',
       access: 'owner',
       summary: 'List API keys',
-      description: 'Newest first, without the keys themselves.',
+      description: 'Newest first. Does not return the keys themselves.',
     },
     {
       method: 'GET',
@@ -48,7 +48,7 @@ export const tokens = {
       access: 'owner',
       requiresVerifiedEmail: true,
       summary: 'Create an API key',
-      description: 'The key acts as the user who created it and is shown this once.',
+      description: 'The key acts as the user who created it. It is shown only this once.',
     },
     { method: 'POST', path: '/v1/tokens', body: createTokenBody, responses: { 201: createdToken } },
   ),

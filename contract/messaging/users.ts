@@ -11,7 +11,9 @@ export const user = z
     email: z.string(),
     name: z.string(),
     role,
-    status: z.enum(['active', 'invited']).meta({ description: 'invited: has not chosen a password yet' }),
+    status: z
+      .enum(['active', 'invited'])
+      .meta({ description: 'invited: the user has not chosen a password yet' }),
     email_verified: z.boolean(),
     created_at: timestamp,
   })
@@ -26,7 +28,9 @@ export const createUserBody = z
     email: emailField,
     name: nameField,
     role: givenRole,
-    password: newPassword.optional().meta({ description: 'Without one an invite link is sent by e-mail' }),
+    password: newPassword
+      .optional()
+      .meta({ description: 'The password; without one the service mails an invite link to the user' }),
   })
   .meta({ id: 'CreateUserRequest' });
 export type CreateUserBody = z.infer<typeof createUserBody>;
@@ -74,7 +78,7 @@ export const users = {
       notFound: 'NOT_FOUND',
       errors: ['CONFLICT'],
       summary: 'Remove a user',
-      description: 'Ends their sessions and keys at once. 409 for yourself.',
+      description: 'Ends the sessions and keys of the user at once. 409 when you try to remove yourself.',
     },
     { method: 'DELETE', path: '/v1/users/:id', responses: { 204: c.noBody() } },
   ),

@@ -50,15 +50,22 @@ const webhookHeaders = boundedRecord(
     .max(WEBHOOK_HEADER_VALUE_MAX_CHARS)
     .regex(/^[\x20-\x7e]*$/, 'must be printable ASCII'),
   { max: WEBHOOK_HEADERS_MAX, tooMany: `at most ${WEBHOOK_HEADERS_MAX} headers` },
-).meta({ description: 'Extra headers of each delivery' });
+).meta({ description: 'Additional headers of each delivery' });
 
 const patterns = boundedArray(eventPattern, { min: 1, max: WEBHOOK_PATTERNS_MAX });
 
 export const createWebhookBody = z
   .object({
     url: webhookUrl,
-    events: patterns.default(['*']).meta({ description: 'Event names or patterns; default all' }),
-    instance_id: z.string().min(1).nullable().default(null).meta({ description: 'null: every instance' }),
+    events: patterns
+      .default(['*'])
+      .meta({ description: 'The event names and patterns to subscribe to; default all' }),
+    instance_id: z
+      .string()
+      .min(1)
+      .nullable()
+      .default(null)
+      .meta({ description: 'Only events of this instance; null for every instance' }),
     headers: webhookHeaders.default({}),
     enabled: z.boolean().default(true),
   })
@@ -82,13 +89,15 @@ export const webhook = z
     company_id: integerId,
     url: z.string(),
     events: z.array(z.string()),
-    instance_id: uuid.nullable().meta({ description: 'null: every instance of the company' }),
+    instance_id: uuid
+      .nullable()
+      .meta({ description: 'Only events of this instance; null for every instance' }),
     headers: z.record(z.string(), z.string()),
     enabled: z.boolean(),
     disabled_reason: z
       .string()
       .nullable()
-      .meta({ description: 'e.g. gone, after the endpoint answered 410' }),
+      .meta({ description: 'The reason, e.g. gone after the endpoint answered 410; null while enabled' }),
     created_at: timestamp,
     updated_at: timestamp,
   })
@@ -96,7 +105,9 @@ export const webhook = z
 export type Webhook = z.infer<typeof webhook>;
 
 export const createdWebhook = webhook
-  .extend({ secret: z.string().meta({ description: 'whsec_..., shown this once; verifies the signatures' }) })
+  .extend({
+    secret: z.string().meta({ description: 'Verifies signatures (whsec_...); shown only this once' }),
+  })
   .meta({ id: 'CreatedWebhook' });
 export type CreatedWebhook = z.infer<typeof createdWebhook>;
 
@@ -118,9 +129,9 @@ export const ERROR_CLASSES = [
 ] as const;
 export type ErrorClass = (typeof ERROR_CLASSES)[number];
 
-export const shownAddress = z
-  .string()
-  .meta({ description: 'Agents get its origin alone: path and query may carry a token' });
+export const shownAddress = z.string().meta({
+  description: 'The URL of the endpoint. Agents get only its origin, since path and query may carry a token',
+});
 
 /** One attempt. */
 export const deliveryLog = z
@@ -130,18 +141,17 @@ export const deliveryLog = z
     event_id: z.string(),
     event_type: z.string(),
     payload: z.string().meta({
-      description:
-        'The body as sent; empty once its 14 days are over, and to agents when it is a pairing code',
+      description: 'The body as sent; empty after 14 days, and empty for agents when it holds a pairing code',
     }),
     payload_omitted: omitted('payload', 'GET /v1/events/{event_id} has the event'),
-    status_code: z.int().meta({ description: '0 when there was no answer' }),
-    response: z.string().meta({ description: 'At most 4 kB of the answer' }),
+    status_code: z.int().meta({ description: 'The HTTP status of the response; 0 when there was none' }),
+    response: z.string().meta({ description: 'At most 4 kB of the response' }),
     attempt: z.int().positive(),
     success: z.boolean(),
     // A plain string for readers: a class added later must not break them.
     error_class: z
       .string()
-      .meta({ description: 'Empty on success', examples: ['', 'timeout', 'permanent_4xx'] }),
+      .meta({ description: 'The class of the error, or empty', examples: ['', 'timeout', 'permanent_4xx'] }),
     created_at: timestamp,
     webhook_url: shownAddress,
   })
@@ -150,9 +160,9 @@ export type DeliveryLog = z.infer<typeof deliveryLog>;
 
 export const rotatedSecret = z
   .object({
-    secret: z.string().meta({ description: 'The new secret, shown this once' }),
+    secret: z.string().meta({ description: 'The new secret, shown only this once' }),
     previous_secret_expires_at: timestamp.meta({
-      description: 'Until then deliveries are signed with the secret before as well',
+      description: 'Until this time deliveries also carry a signature by the previous secret',
     }),
   })
   .meta({ id: 'RotatedSecret' });
@@ -164,7 +174,7 @@ export type SentTestEvent = z.infer<typeof sentTestEvent>;
 /** Why a log was skipped: `not_found`, `payload_expired`, `webhook_disabled`, `in_progress`. */
 export const retryResult = z
   .object({
-    queued: z.int().meta({ description: 'Deliveries that will be attempted again at once' }),
+    queued: z.int().meta({ description: 'The number of deliveries that will be attempted again at once' }),
     skipped: z.array(
       z.object({
         log_id: integerId,
@@ -188,7 +198,7 @@ export const webhooks = {
       requiresVerifiedEmail: true,
       errors: ['WEBHOOK_URL_INVALID', 'WEBHOOK_URL_BLOCKED', 'INSTANCE_NOT_FOUND', 'PLAN_LIMIT_REACHED'],
       summary: 'Create a webhook',
-      description: 'Deliveries follow Standard Webhooks. The secret is shown this once.',
+      description: 'Deliveries follow Standard Webhooks. The secret is shown only this once.',
     },
     { method: 'POST', path: '/v1/webhooks', body: createWebhookBody, responses: { 201: createdWebhook } },
   ),
@@ -224,7 +234,7 @@ export const webhooks = {
     { method: 'DELETE', path: WEBHOOK, responses: { 204: c.noBody() } },
   ),
   logs: route(
-    { ...manage, summary: 'Delivery attempts of a webhook', description: 'Newest first.' },
+    { ...manage, summary: 'List the delivery attempts of a webhook', description: 'Newest first.' },
     {
       method: 'GET',
       path: `${WEBHOOK}/logs`,
@@ -235,8 +245,9 @@ export const webhooks = {
   rotateSecret: route(
     {
       ...manage,
-      summary: 'Rotate the secret',
-      description: 'For 24 hours deliveries carry a signature by either secret; then the old one ends.',
+      summary: 'Rotate the secret of a webhook',
+      description:
+        'For 24 hours deliveries carry a signature by each of the two secrets; then the old secret ends.',
     },
     {
       method: 'POST',
@@ -251,7 +262,7 @@ export const webhooks = {
       errors: ['CONFLICT'],
       summary: 'Send a test event',
       description:
-        'A webhook.test event to this webhook alone, whatever it subscribes to. 409 when disabled.',
+        'Sends a webhook.test event to this webhook only, whatever it subscribes to. 409 when the webhook is disabled.',
     },
     { method: 'POST', path: `${WEBHOOK}/test`, body: c.noBody(), responses: { 202: sentTestEvent } },
   ),
@@ -261,7 +272,7 @@ export const webhooks = {
       errors: ['NOT_FOUND', 'CONFLICT'],
       summary: 'Attempt a delivery again',
       description:
-        'At once, in place of the scheduled retry. 409 when its payload is gone, the webhook is disabled or an attempt is under way.',
+        'Attempts the delivery at once, in place of the scheduled retry. 409 when the payload is gone, the webhook is disabled or an attempt is in progress.',
     },
     {
       method: 'POST',
@@ -274,8 +285,8 @@ export const webhooks = {
     {
       auth: 'any',
       access: 'all',
-      summary: 'Delivery attempts of an event',
-      description: 'Oldest first; an unknown event has none.',
+      summary: 'List the delivery attempts of an event',
+      description: 'Oldest first. The list is empty for an unknown event.',
     },
     {
       method: 'GET',

@@ -113,7 +113,7 @@ describe('the published package', { timeout: 500_000 }, () => {
   test('describes the fields of bodies and answers', () => {
     const types = installedTypes();
     assert.match(types, /\/\*\* A phone number, an individual JID or a group JID \*\/\n\s*to: string;/);
-    assert.match(types, /\/\*\* The instance, by its UUID. \*\/\n\s*instanceId: string \| number;/);
+    assert.match(types, /\/\*\* The UUID of the instance. \*\/\n\s*instanceId: string \| number;/);
   });
 
   /** Compiles strict consumers with the package's types and Node's, and no others. Returns the compiler's output. */
