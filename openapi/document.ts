@@ -76,7 +76,8 @@ async function documentOf(contract: AppRouter, about: About): Promise<string> {
       jsonSchemaOf(
         schema,
         type === 'response' ? 'output' : 'input',
-        type === 'query' ? '' : concatenatedPath,
+        // completeOperation describes parameters: `error` in a query is not the field of an answer.
+        type === 'query' ? null : concatenatedPath,
       ),
     operationMapper: (operation, route) =>
       completeOperation(operation as unknown as Json, route, about.service) as never,

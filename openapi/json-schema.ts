@@ -9,9 +9,13 @@ const FORMATS = new Set(['uuid', 'date-time', 'email']);
  * The JSON Schema of one of the contract's schemas; null if the value is not a schema. A schema with an `id`
  * gets it as `title`, which ts-rest turns into a component and a reference. Objects stay open in both
  * directions: requests drop unknown fields, and clients must accept fields added later. `owner` names a
- * schema without an id in the table of field docs.
+ * schema without an id in the table of field docs; null leaves fields as the schema describes them.
  */
-export function jsonSchemaOf(schema: unknown, io: 'input' | 'output', owner = ''): Json | null {
+export function jsonSchemaOf(
+  schema: unknown,
+  io: 'input' | 'output',
+  owner: string | null = '',
+): Json | null {
   if (!isSchema(schema)) return null;
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     target: 'draft-2020-12',
@@ -22,7 +26,7 @@ export function jsonSchemaOf(schema: unknown, io: 'input' | 'output', owner = ''
     metadata: z.registry(),
     override: ({ zodSchema, jsonSchema }) => tidy(zodSchema as unknown as z.ZodType, jsonSchema as Json),
   });
-  describeFields(json, owner);
+  if (owner !== null) describeFields(json, owner);
   return json;
 }
 

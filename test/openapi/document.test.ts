@@ -65,6 +65,15 @@ for (const service of SERVICES) {
       assert.deepEqual(silent, [], 'add them to contract/field-docs/ or to their schemas');
     });
 
+    it('describes a query parameter by its own text, not by that of a field with its name', () => {
+      const texts = operations
+        .flatMap(({ operation }) => operation.parameters)
+        .filter(({ in: where, name }) => where === 'query' && name === 'status')
+        .map(({ description }) => description ?? '');
+      assert.ok(texts.length > 1);
+      for (const text of texts) assert.match(text, /^Only /);
+    });
+
     for (const { path, method, operation } of operations) {
       const place = ['paths', path, method];
       it(`shows ${operation.operationId} by examples that its schemas take`, () => {
