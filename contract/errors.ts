@@ -19,7 +19,7 @@ export interface ErrorSpec {
 }
 
 /** The hint of refusals by passive mode and by the guard. */
-const FORCE = 'the header X-Force-Send: true sends it all the same';
+const FORCE = 'the header X-Force-Send: true sends it anyway';
 
 export const errorCatalogue = {
   // The default code and message of each status
@@ -27,7 +27,7 @@ export const errorCatalogue = {
   UNAUTHORIZED: { status: 401, message: 'authentication is required' },
   FORBIDDEN: { status: 403, message: 'access denied' },
   NOT_FOUND: { status: 404, message: 'not found' },
-  CONFLICT: { status: 409, message: 'the request conflicts with what exists' },
+  CONFLICT: { status: 409, message: 'the request conflicts with existing data' },
   UNPROCESSABLE_ENTITY: {
     status: 422,
     message: 'the request cannot be processed',
@@ -88,11 +88,14 @@ export const errorCatalogue = {
   INSTANCE_NOT_CONNECTED: { status: 409, message: 'the instance is not connected' },
   INSTANCE_BANNED: { status: 409, message: 'the network has banned this instance' },
   INSTANCE_HARD_PAUSED: { status: 409, message: 'the network has paused this instance' },
-  DUPLICATE_INSTANCE_NAME: { status: 409, message: 'an instance of this name exists' },
+  DUPLICATE_INSTANCE_NAME: { status: 409, message: 'an instance of this name already exists' },
   INVALID_INSTANCE_NAME: { status: 400, message: 'the name must have 3 to 80 characters' },
   /** Not given: they are well formed, and the network takes them not. */
   CREDENTIALS_REFUSED: { status: 422, message: 'the network refused the credentials' },
-  INVALID_INSTANCE_TRANSITION: { status: 409, message: 'not possible in the present state of the instance' },
+  INVALID_INSTANCE_TRANSITION: {
+    status: 409,
+    message: 'the present state of the instance does not allow this',
+  },
 
   // Messaging
   INVALID_PHONE: { status: 400, message: 'not a valid phone number' },
@@ -160,12 +163,12 @@ export const errorCatalogue = {
 
   // Billing
   PROFILE_NOT_FOUND: { status: 404, message: 'billing profile not found' },
-  PROFILE_EXISTS: { status: 409, message: 'a billing profile exists' },
+  PROFILE_EXISTS: { status: 409, message: 'a billing profile already exists' },
   PROFILE_REQUIRED: { status: 400, message: 'create a billing profile first' },
   INVALID_DOCUMENT: { status: 400, message: 'the document number is not valid' },
   PLAN_NOT_FOUND: { status: 404, message: 'plan not found', alsoStatuses: [400] },
   SUBSCRIPTION_NOT_FOUND: { status: 404, message: 'subscription not found' },
-  SUBSCRIPTION_EXISTS: { status: 409, message: 'a subscription exists' },
+  SUBSCRIPTION_EXISTS: { status: 409, message: 'a subscription already exists' },
   SUBSCRIPTION_NOT_ACTIVE: { status: 400, message: 'the subscription is not active' },
   ALREADY_ON_PLAN: { status: 400, message: 'the subscription is already on this plan' },
   CARD_REQUIRED: { status: 400, message: 'card_id is required for credit_card' },

@@ -146,7 +146,7 @@ export const sendPollBody = z
     path: ['options'],
   })
   .refine((poll) => poll.max_selections <= poll.options.length, {
-    message: 'must not be more than there are options',
+    message: 'must not exceed the number of options',
     path: ['max_selections'],
   })
   .meta({ id: 'SendPollRequest' });

@@ -4,7 +4,7 @@ import type { ErrorCode } from '@posthorn/contract/errors.ts';
 /** The error for a mail that the budget of its mailbox does not allow (core/mail/mail-budget.ts). */
 export function mailboxFull(refused: { retryAfterS: number }, code: ErrorCode = 'RATE_LIMITED'): ApiError {
   return apiError(code, {
-    message: 'this address was sent too many mails, try again later',
+    message: 'too many mails were sent to this address, try again later',
     headers: { 'retry-after': String(refused.retryAfterS) },
   });
 }

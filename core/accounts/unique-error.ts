@@ -23,6 +23,6 @@ export function uniqueError(cause: unknown): ApiError | null {
   if (code !== '23505') return null;
   if (constraint === 'users_email') return apiError('EMAIL_ALREADY_REGISTERED', { cause });
   if (constraint === 'companies_name' || constraint === 'companies_slug_key')
-    return apiError('CONFLICT', { cause, message: 'a company of this name exists' });
+    return apiError('CONFLICT', { cause, message: 'a company of this name already exists' });
   return null;
 }

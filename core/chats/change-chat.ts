@@ -135,7 +135,7 @@ async function changeChat<Op extends ChatCall>(
     { principal, instanceId, op: change.op, args: change.args(chat), signal },
     {
       too_many_pins: () =>
-        apiError('CONFLICT', { message: 'the account has as many pinned chats as it may' }),
+        apiError('CONFLICT', { message: 'the account has reached its limit of pinned chats' }),
     },
   );
   const { text, unless, values } = change.store;

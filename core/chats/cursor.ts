@@ -22,5 +22,5 @@ function isKey(key: unknown): boolean {
 }
 
 export function notValid() {
-  return apiError('BAD_REQUEST', { message: 'before: is no cursor of this list' });
+  return apiError('BAD_REQUEST', { message: 'before: is not a cursor of this list' });
 }

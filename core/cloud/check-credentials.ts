@@ -39,7 +39,7 @@ export async function checkCredentials(
     const { data } = numbers.parse(await ask(`/${accountId}/phone_numbers?fields=id&limit=${NUMBERS_MAX}`));
     if (!data.some(({ id }) => id === numberId))
       throw apiError('CREDENTIALS_REFUSED', {
-        message: 'business_account_id: the number is not among those of this account',
+        message: 'business_account_id: the number does not belong to this account',
       });
     return { phone: shown.replace(/\D/g, ''), name };
   } catch (cause) {

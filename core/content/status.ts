@@ -60,11 +60,11 @@ export const statusReply = rule({
     if (!status) return apiError('MESSAGE_NOT_FOUND', { message: 'status not found' });
     if (status.poster === null)
       return apiError('BAD_REQUEST', {
-        message: 'the status is one of your own: only a received one takes a reply',
+        message: 'this status is your own; you can reply only to received statuses',
       });
     const chatJid = jidOfPhone(poster_phone);
     if (chatJid !== status.poster)
-      return apiError('BAD_REQUEST', { message: 'poster_phone: is not who posted the status' });
+      return apiError('BAD_REQUEST', { message: 'poster_phone: did not post this status' });
     const statusId = status.networkId;
     const words = type === 'text' ? { text } : type === 'sticker' ? {} : { caption };
     return {

@@ -73,7 +73,7 @@ async function requireRoom({ db, clock }: FeedbackDeps, principal: Principal): P
   );
   if (rows.length >= PER_DAY)
     throw apiError('RATE_LIMITED', {
-      message: `at most ${PER_DAY} a day`,
+      message: `at most ${PER_DAY} messages a day, try again later`,
       headers: { 'retry-after': String(HOUR_MS / 1000) },
     });
 }

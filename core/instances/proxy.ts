@@ -24,7 +24,7 @@ export function takeProxy(
 ): { proxy: Buffer | null; proxyShown: string | null } {
   if (address === null) return { proxy: null, proxyShown: null };
   if (WITHOUT_PROXY.has(driver))
-    throw apiError('BAD_REQUEST', { message: `proxy: the network ${driver} is reached directly` });
+    throw apiError('BAD_REQUEST', { message: `proxy: the network ${driver} does not support a proxy` });
   if (!rules.allowPrivate && isPrivateHost(address))
     throw apiError('BAD_REQUEST', { message: 'proxy: must be at a public address' });
   return { proxy: rules.cipher.seal(address), proxyShown: withoutPassword(address) };

@@ -41,7 +41,7 @@ export async function requestPairingCode(
   });
   if (!answer?.code)
     throw apiError('SERVICE_UNAVAILABLE', {
-      message: 'the network gave no pairing code',
+      message: 'the network did not issue a pairing code',
       headers: { 'retry-after': '5' },
       cause: answer?.error ?? 'no answer in time',
     });

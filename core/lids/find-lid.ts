@@ -45,5 +45,5 @@ export async function findLid(
 }
 
 function notKnown() {
-  return apiError('NOT_FOUND', { message: 'the phone behind this id is not known' });
+  return apiError('NOT_FOUND', { message: 'the phone number behind this id is unknown' });
 }

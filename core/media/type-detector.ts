@@ -126,7 +126,7 @@ export function createTypeDetector(options: { limitMs?: number; entry?: URL } = 
 
 function tooBusy(): Error {
   return apiError('SERVICE_UNAVAILABLE', {
-    message: 'the type of the file could not be told in time, try again later',
+    message: 'the type of the file could not be detected in time, try again later',
     headers: { 'retry-after': '5' },
   });
 }

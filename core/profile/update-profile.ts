@@ -26,7 +26,7 @@ export async function updateProfile(
     throw apiError('BAD_REQUEST', { message: 'give at least one of name, about, picture_media_id' });
   // Everybody who has the account as a contact reads it, and the networks let nobody take it back at once.
   if (name !== undefined && caller.principal.role === 'agent' && !caller.principal.isSuperadmin)
-    throw apiError('INSUFFICIENT_PERMISSIONS', { message: 'name: an owner or admin renames the account' });
+    throw apiError('INSUFFICIENT_PERMISSIONS', { message: 'name: only an owner or admin can change it' });
   const args = {
     ...(name !== undefined && { name }),
     ...(about !== undefined && { about }),

@@ -36,7 +36,7 @@ export async function checkAddresses(
   await countCheck(deps, input.userId);
   const asked = input.ip === undefined ? addresses : [input.ip];
   if (asked.length === 0 || zones.length === 0) {
-    throw apiError('REPUTATION_NOT_AVAILABLE', { message: 'no addresses or no lists are configured' });
+    throw apiError('REPUTATION_NOT_AVAILABLE', { message: 'EGRESS_IPS or REPUTATION_ZONES is not set' });
   }
   const resolver = new Resolver({ timeout: TRY_MS, tries: 2 });
   if (resolvers.length > 0) resolver.setServers(resolvers);

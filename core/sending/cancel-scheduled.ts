@@ -27,6 +27,6 @@ export async function cancelScheduled(
     instanceId,
   ]);
   throw there.rows.length > 0
-    ? apiError('CONFLICT', { message: 'the scheduled send is claimed already' })
+    ? apiError('CONFLICT', { message: 'the send has already begun or ended' })
     : missing;
 }

@@ -19,10 +19,10 @@ export async function createTemplate(
   const request = { ...caller, op: 'template_create', args: body } as const;
   const answer = await askNetwork(deps, request, createdAnswer, {
     template_exists: () =>
-      apiError('CONFLICT', { message: 'a template of this name exists in this language' }),
+      apiError('CONFLICT', { message: 'a template of this name already exists in this language' }),
     rate_limited: () => apiError('RATE_LIMITED'),
   });
   if ('refused' in answer)
-    throw apiError('BAD_REQUEST', { message: `the network did not take the template: ${answer.refused}` });
+    throw apiError('BAD_REQUEST', { message: `Meta did not accept the template: ${answer.refused}` });
   return { ...answer, name, language, components, rejected_reason: null, quality: null };
 }

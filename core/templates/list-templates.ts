@@ -33,7 +33,7 @@ export async function listTemplates(
   };
   const request = { ...caller, op: 'template_list', args } as const;
   const { templates, next_cursor } = await askNetwork(deps, request, pageAnswer, {
-    cursor_invalid: () => apiError('BAD_REQUEST', { message: 'cursor: is not one of this list' }),
+    cursor_invalid: () => apiError('BAD_REQUEST', { message: 'cursor: is not a cursor of this list' }),
     rate_limited: () => apiError('RATE_LIMITED'),
   });
   return { templates, ...(next_cursor === null ? {} : { next_page_cursor: next_cursor }) };

@@ -54,7 +54,8 @@ export function createEventSockets(
       try {
         const resolved = await resolveLiveQuery(deps, input);
         const upgrade = input.takeUpgrade();
-        if (!upgrade) throw apiError('BAD_REQUEST', { message: 'a WebSocket handshake is expected here' });
+        if (!upgrade)
+          throw apiError('BAD_REQUEST', { message: 'this endpoint expects a WebSocket handshake' });
         // A failed handshake closes the socket without any callback.
         upgrade.socket.once('close', credentials.forget);
         // A client may have left during the lookup: its socket closes no second time.

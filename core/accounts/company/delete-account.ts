@@ -58,7 +58,7 @@ export async function deleteAccount(
 }
 
 const alreadyDeleted: AccountDeleted = {
-  message: 'the account is deleted already',
+  message: 'the account is already deleted',
   requires_relogin: true,
 };
 

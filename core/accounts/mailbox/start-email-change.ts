@@ -21,7 +21,7 @@ export async function startEmailChange(
   const { newEmail, traceId } = input;
   const user = await checkCurrentPassword(deps, input);
   if (newEmail === user.email.toLowerCase())
-    throw apiError('BAD_REQUEST', { message: 'new_email: is the address of this account already' });
+    throw apiError('BAD_REQUEST', { message: 'new_email: is already the address of this account' });
   const companyId = user.company_id;
   await deps.db.transaction(async (sql) => {
     if (!(await holdProvenUser(sql, user))) throw apiError('INVALID_CURRENT_PASSWORD');

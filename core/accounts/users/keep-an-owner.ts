@@ -20,7 +20,7 @@ export async function keepAnOwner(
   if (!user) throw apiError('NOT_FOUND');
   if (input.newRole === undefined || input.newRole === user.role) return user;
   if (user.role === 'superadmin')
-    throw apiError('CONFLICT', { message: 'superadmins are named by SUPERADMIN_EMAILS' });
+    throw apiError('CONFLICT', { message: 'only SUPERADMIN_EMAILS decides which users are superadmins' });
   const others = rows.filter((row) => row.role === 'owner' && !row.invited && row.id !== user.id);
   if (user.role === 'owner' && others.length === 0)
     throw apiError('CONFLICT', { message: 'the company needs an owner' });

@@ -46,7 +46,7 @@ export async function claimTrial(
   if (known.used) return false;
   if (known.under_way)
     throw apiError('SERVICE_UNAVAILABLE', {
-      message: 'another subscription with this document is being made',
+      message: 'another subscription with this document is being created',
       headers: { 'retry-after': '5' },
     });
   await sql.query('UPDATE billing.trials SET reference = $2, claimed_at = $3 WHERE document_digest = $1', [
