@@ -78,10 +78,10 @@ export const settingGroups = {
     },
     WHATSAPP_URL: { meaning: 'the address at which the driver reaches WhatsApp' },
     GRAPH_URL: { meaning: "the address of Meta's Graph API, for `whatsapp-cloud`" },
-    GRAPH_VERSION: { meaning: 'the version of it that is spoken; Meta ends each after two years' },
+    GRAPH_VERSION: { meaning: 'the version of the Graph API to use; Meta retires each after two years' },
     GRAPH_STATUS_WAIT_SECONDS: {
       meaning:
-        'how long a send on `whatsapp-cloud` whose answer was lost waits for its status, before it fails with `outcome_unknown`; a later status takes that back',
+        'how long a send on `whatsapp-cloud` whose answer was lost waits for its status, before it fails with `outcome_unknown`; a later status corrects that',
     },
     PACING_MIN_MS: {
       meaning:
@@ -136,7 +136,7 @@ export const settingGroups = {
     },
     S3_BUCKET: {
       meaning:
-        'a bucket of S3, or of any server that speaks its API ([which rights it needs](operating.md#media)); not together with `GCS_BUCKET`',
+        'a bucket of S3, or of any server that speaks its API ([the rights that it needs](operating.md#media)); not together with `GCS_BUCKET`',
     },
     S3_ENDPOINT: { meaning: 'the URL of that server', unset: 'S3 itself' },
     S3_REGION: { meaning: 'the region of the bucket' },
@@ -149,7 +149,7 @@ export const settingGroups = {
     },
     S3_SECRET_ACCESS_KEY: { meaning: 'the secret of that key' },
     S3_SERVER_SIDE_ENCRYPTION: {
-      meaning: 'how the bucket is told to encrypt each object: `AES256` or `aws:kms`',
+      meaning: 'the encryption that each upload asks the bucket for: `AES256` or `aws:kms`',
       unset: 'as the bucket is set up',
     },
     GCS_BUCKET: { meaning: 'a bucket of Google Cloud Storage; not together with `S3_BUCKET`' },
@@ -160,10 +160,10 @@ export const settingGroups = {
     MEDIA_RETENTION_DAYS: { meaning: 'days that stored media are kept' },
     MESSAGE_RETENTION_DAYS: {
       meaning:
-        'days that messages are kept at least, 30 or more; they go by whole months. A plan may say otherwise',
+        'minimum number of days that messages are kept, 30 or more; they are removed by whole months. A plan can set its own number',
       unset: 'for ever',
     },
-    MESSAGE_ARCHIVE: { meaning: 'whether messages are written to the storage before they go' },
+    MESSAGE_ARCHIVE: { meaning: 'whether messages are archived in the storage before they are removed' },
     MEDIA_MEMORY_MB: { meaning: 'memory for media bodies in each process, in MB' },
     MEDIA_SPOOL_MB: { meaning: 'disk space for incoming media in each process, in MB' },
     MEDIA_PRIVATE_HOSTS: {
@@ -217,12 +217,12 @@ export const settingGroups = {
     BILLING_INTERNAL_URL: {
       meaning: 'the URL at which messaging reaches billing; without it deleting an account answers 502',
     },
-    ASAAS_API_KEY: { meaning: 'the key of Asaas, which chooses it as the payment provider' },
+    ASAAS_API_KEY: { meaning: 'the API key of Asaas; setting it makes Asaas the payment provider' },
     ASAAS_WEBHOOK_SECRET: { meaning: "authenticates Asaas's webhooks; required with its key" },
-    ASAAS_BASE_URL: { meaning: 'another Asaas than the one that the key belongs to' },
+    ASAAS_BASE_URL: { meaning: 'the URL of the Asaas API, when it is not the one that the key belongs to' },
     BILLING_SIMULATED: {
       meaning:
-        'without `ASAAS_API_KEY`, billing starts in production only with `true`: on a simulated provider, with which no money moves. Outside production it does so anyway',
+        'whether billing without `ASAAS_API_KEY` may start in production, on a simulated provider that moves no money. Outside production it always may',
       start: 'true',
     },
   },
@@ -248,7 +248,7 @@ export const settingGroups = {
         'the OpenTelemetry collector that gets traces, by OTLP over HTTP ([what is in them](operating.md#traces))',
       unset: 'no traces',
     },
-    OTEL_TRACES_SAMPLER_ARG: { meaning: 'the share of traces that it gets, from 0 to 1' },
+    OTEL_TRACES_SAMPLER_ARG: { meaning: 'the share of traces to send, from 0 to 1' },
     METRICS_TOKEN: { meaning: 'the token for `/metrics`; without it only this machine may read them' },
   },
 } satisfies Record<string, Partial<Record<keyof Config, SettingDoc>>>;
