@@ -191,7 +191,10 @@ async function readAll(deps: HandOverDeps, bodies: readonly PostedBody[]): Promi
   }
   const passedOver = readings.reduce((sum, reading) => sum + reading.passedOver, 0);
   if (passedOver > 0)
-    deps.log.warn({ passed_over: passedOver, instance_id: deps.instanceId }, 'passed over parts of webhooks');
+    deps.log.warn(
+      { passed_over: passedOver, instance_id: deps.instanceId },
+      'skipped unreadable parts of webhooks',
+    );
   return readings;
 }
 

@@ -56,7 +56,7 @@ export function createClientVersions(deps: {
       learned = version;
       deps.log.warn(
         { refused: refused.join('.'), newest: version.join('.') },
-        'the WhatsApp network refused the version that sessions say they are, and names this as its newest',
+        'WhatsApp refused the client version of the sessions and named this one as its newest',
       );
     } catch (err) {
       deps.log.warn({ err, refused: refused.join('.') }, 'the newest version of WhatsApp could not be read');

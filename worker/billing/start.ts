@@ -32,7 +32,8 @@ export async function startBillingRoles(deps: {
 }): Promise<void> {
   const { shutdown } = deps;
   if (hasProvider(deps.config)) await startWork(deps);
-  else deps.log.warn('no payment provider is set (ASAAS_API_KEY), so this worker does no work of billing');
+  else
+    deps.log.warn('no payment provider is set: this worker does no billing work until ASAAS_API_KEY is set');
   const consumer = await consumeEntitlementUpdates(deps);
   shutdown.add('entitlement updates', () => consumer.close());
 }

@@ -87,7 +87,7 @@ export function startShardOwner(deps: ShardOwnerDeps): ShardOwner {
   const loop = startLoop({
     everyMs: () => owner.nextMs,
     run: () => round(owner),
-    onError: (err) => deps.log.warn({ err }, 'a round of sharing out the shards failed'),
+    onError: (err) => deps.log.warn({ err }, 'assigning the shards failed, will be retried'),
   });
   membership.onAlive(loop.wake);
   membership.onLost(() => {
@@ -116,7 +116,7 @@ export function startShardOwner(deps: ShardOwnerDeps): ShardOwner {
       release(owner, current, [lease.shard]).catch(() => membership.drop(current));
     },
     drain() {
-      if (!owner.drains) deps.log.warn('this worker gives its shards away and takes none any more');
+      if (!owner.drains) deps.log.warn('this worker gives its shards away and takes no new ones');
       owner.drains = true;
       loop.wake();
     },

@@ -27,7 +27,9 @@ export function createArchiveJob(deps: {
     async round(signal) {
       if (config.MESSAGE_ARCHIVE && !media.storage) {
         if (config.MESSAGE_RETENTION_DAYS !== undefined)
-          log.warn('messages stay past MESSAGE_RETENTION_DAYS: there is no storage to archive them in');
+          log.warn(
+            'keeping messages past MESSAGE_RETENTION_DAYS: set up a storage to archive them, or MESSAGE_ARCHIVE=false',
+          );
         return { messages: 0, archives: 0 };
       }
       const removed = await archiveMessages({

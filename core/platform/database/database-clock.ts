@@ -71,7 +71,7 @@ export async function openDatabaseClock(deps: { url: string; log: Log; shutdown:
     const aheadMs = clock.ownAheadMs!();
     const isOff = Math.abs(aheadMs) > OFF_FROM_MS;
     if (isOff && !wasOff)
-      log.warn({ aheadMs }, "the clock of this machine differs from the database's, which counts");
+      log.warn({ aheadMs }, "the clock of this machine differs from the database's, which decides deadlines");
     if (!isOff && wasOff) log.info({ aheadMs }, "the clock of this machine agrees with the database's again");
     wasOff = isOff;
   }
