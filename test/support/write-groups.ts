@@ -16,27 +16,26 @@ interface Group {
 
 /**
  * Groups shorter files that are neighbours in the list: loading and warming up the server takes longer than many of
- * their tests. Writes a test file for each group into `folder`.
+ * their tests. Writes a test file for each group into `folder`. Gives the longest first.
  */
 export function writeGroups(
   files: readonly string[],
   { folder, times }: { folder: string; times: FileTimes },
 ): Group[] {
-  const groups: string[][] = [];
-  let seconds = Number.POSITIVE_INFINITY;
+  const groups: { files: string[]; seconds: number }[] = [];
   for (const file of files) {
     const takes = times.secondsOf(file);
     if (takes >= LONGEST_S) continue;
     const last = groups.at(-1);
-    if (!last || seconds + takes > GROUP_S || last.length === FILES_A_GROUP) {
-      groups.push([file]);
-      seconds = takes;
+    if (!last || last.seconds + takes > GROUP_S || last.files.length === FILES_A_GROUP) {
+      groups.push({ files: [file], seconds: takes });
     } else {
-      last.push(file);
-      seconds += takes;
+      last.files.push(file);
+      last.seconds += takes;
     }
   }
-  return groups.map((group, nth) => {
+  const longestFirst = groups.toSorted((one, other) => other.seconds - one.seconds);
+  return longestFirst.map(({ files: group }, nth) => {
     const file = path.join(folder, `group-${nth}.test.mjs`);
     writeFileSync(file, `import { runGroup } from '${RUN_GROUP}';\nrunGroup(${JSON.stringify(group)});\n`);
     return { file, files: group };
