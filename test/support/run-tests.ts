@@ -126,7 +126,7 @@ async function main(): Promise<number> {
     const sinceHeavy = performance.now();
     await runFiles(
       times.longestFirst(heavy),
-      { atOnce: Math.min(2, concurrency()), signal, times, failures },
+      { atOnce: Math.min(heavyAtOnce(), concurrency()), signal, times, failures },
       counts,
     );
     const heavyTook = secondsSince(sinceHeavy);
@@ -177,8 +177,8 @@ function partOf(files: readonly string[]): string[] {
 }
 
 /**
- * `serial` runs alone: it measures the answers to others, the memory of a process or a time. `heavy` has one other beside it:
- * it starts a dozen processes, or builds something large.
+ * `serial` runs alone: it measures memory or a time. `heavy` has one or two others beside it: it starts a dozen processes,
+ * builds something large, or probes the answers to others.
  */
 function isOfKind(file: string, kind: 'serial' | 'heavy'): boolean {
   return new RegExp(`\\.${kind}\\.(slow\\.)?test\\.ts$`).test(file);
@@ -190,6 +190,11 @@ function isOfKind(file: string, kind: 'serial' | 'heavy'): boolean {
  */
 function concurrency(): number {
   return givenBroker || full ? 1 : Math.ceil(availableParallelism() * 2.5);
+}
+
+/** The slow ones start a dozen processes each; the others spend more than half of their time waiting. */
+function heavyAtOnce(): number {
+  return values.slow || values.all ? 2 : 3;
 }
 
 /** Tests of msgctl start processes of their own: sharing one saves nothing, and the group cannot load them. */
