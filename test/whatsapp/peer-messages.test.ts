@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it, mock } from 'node:test';
+import { after, before, describe, it, type Mock, mock } from 'node:test';
 import { startWhatsAppNetwork, type WhatsAppNetwork } from '../support/whatsapp/network.ts';
 import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
 import { connectRaw, pairRaw, type RawClient, type RawState } from '../support/whatsapp/raw-client.ts';
@@ -10,10 +10,12 @@ describe('between a client and the phones of the simulated WhatsApp network', ()
   let bob: PhoneHandle;
   let client: RawClient;
   let state: RawState;
-  const printed = (['log', 'info', 'warn', 'error'] as const).map((level) =>
-    mock.method(console, level, () => {}),
-  );
+  let printed: Mock<(typeof console)['log']>[];
   before(async () => {
+    // Earlier than this, files that share the process print too.
+    printed = (['log', 'info', 'warn', 'error'] as const).map((level) =>
+      mock.method(console, level, () => {}),
+    );
     network = await startWhatsAppNetwork();
     ann = network.phone('999200000001', 'Ann');
     bob = network.phone('999200000002', 'Bob');
@@ -25,11 +27,9 @@ describe('between a client and the phones of the simulated WhatsApp network', ()
     assert.deepEqual(network.problems, []);
     assert.deepEqual(network.unknownQuestions, []);
     // The signal library used to print whole sessions, with their private keys.
-    assert.deepEqual(
-      printed.flatMap((method) => method.mock.calls),
-      [],
-    );
+    const calls = printed.flatMap((method) => method.mock.calls);
     mock.restoreAll();
+    assert.deepEqual(calls, []);
   });
 
   it('a text arrives under the id that the client gave it, at the other phone and at the own one', async () => {
