@@ -6,6 +6,7 @@ import type { WireNode } from './library-types.ts';
 import { notNow } from './send-errors.ts';
 import { nameOf, ownJid, requireLive, type WhatsAppContext } from './session-context.ts';
 import { withoutDevice } from './wire/jids.ts';
+import { childOf, childrenOf } from './wire/nodes.ts';
 
 export type AudienceType = 'contacts' | 'blacklist' | 'whitelist';
 
@@ -56,15 +57,11 @@ async function askAudience(session: WhatsAppContext): Promise<Audience> {
     if (code === 400 || code === 404 || code === 501) return EVERYBODY;
     throw notNow(session, 'network_unavailable', cause);
   }
-  const lists = childrenOf(childrenOf(answer).find(({ tag }) => tag === 'privacy'));
+  const lists = childrenOf(childOf(answer, 'privacy'));
   const chosen = lists.find(({ attrs }) => attrs.default === 'true') ?? lists[0];
   if (!chosen || !TYPES.has(chosen.attrs.type ?? '')) return EVERYBODY;
   const list = childrenOf(chosen).flatMap(({ attrs }) => (attrs.jid ? [withoutDevice(attrs.jid)] : []));
   return { type: chosen.attrs.type as AudienceType, list };
-}
-
-function childrenOf(node: WireNode | undefined): readonly WireNode[] {
-  return Array.isArray(node?.content) ? (node.content as readonly WireNode[]) : [];
 }
 
 /** The addresses that receive a status, including our own other devices. Throws as {@link readAudience}. */
