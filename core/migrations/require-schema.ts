@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import type { QueryResultRow } from 'pg';
+import { isUndefinedTable } from '../platform/database/database-errors.ts';
 import type { Sql } from '../platform/database/db.ts';
 import { type Check, NotReady } from '../platform/process/readiness.ts';
 import { StartError } from '../platform/run-main.ts';
@@ -14,7 +15,6 @@ interface Asks {
   query<Row extends QueryResultRow>(sql: string): Promise<{ rows: Row[] }>;
 }
 
-const UNDEFINED_TABLE = '42P01';
 const TOO_OLD = 'is not at the schema of this version: run npm run migrate';
 
 /**
@@ -43,7 +43,7 @@ export async function lacksMigrations(db: Asks, service: Service): Promise<boole
     const done = new Set(rows.map(({ name }) => name));
     return migrationNames(service).some((name) => !done.has(name));
   } catch (err) {
-    if ((err as { code?: unknown }).code === UNDEFINED_TABLE) return true;
+    if (isUndefinedTable(err)) return true;
     throw err;
   }
 }

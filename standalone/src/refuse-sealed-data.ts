@@ -1,12 +1,10 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { isUndefinedTable } from '@posthorn/core/platform/database/database-errors.ts';
 import { createDb } from '@posthorn/core/platform/database/db.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { StartError } from '@posthorn/core/platform/run-main.ts';
 import { isGiven, type Settings } from './settings.ts';
-
-/** A database that nobody has migrated. */
-const NO_TABLE = '42P01';
 
 /**
  * Rejects with a StartError when new secrets would be drawn for a database of DATABASE_URL that holds what other secrets sealed:
@@ -31,7 +29,7 @@ export async function refuseSealedData(deps: {
         `${file} is not there, and the database of DATABASE_URL holds what its secrets sealed: restore it, or set ENCRYPTION_KEY and JWT_SECRET to the ones before`,
       );
   } catch (err) {
-    if ((err as { code?: string }).code !== NO_TABLE) throw err;
+    if (!isUndefinedTable(err)) throw err;
   } finally {
     await db.close();
   }

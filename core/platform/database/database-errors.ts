@@ -11,6 +11,11 @@ export function isDeadlock(err: unknown): boolean {
   return err instanceof Error && (err as { code?: unknown }).code === '40P01';
 }
 
+/** The statement names a table that is not there, as on a database that nobody has migrated. */
+export function isUndefinedTable(err: unknown): boolean {
+  return err instanceof Error && (err as { code?: unknown }).code === '42P01';
+}
+
 /** A row names another that is not there, or is named by another and cannot go. */
 export function isForeignKeyViolation(err: unknown): boolean {
   return err instanceof Error && (err as { code?: unknown }).code === '23503';
