@@ -7,6 +7,7 @@ import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
 import { seedCompany } from '../support/seed.ts';
 import {
+  advance,
   emitEvents,
   logsOf,
   pendingOf,
@@ -83,11 +84,6 @@ async function startAway(
   answers.successes = 0;
   receiver.received.splice(0);
   return { clock, webhookId, receiver, answers, eventIds, emit };
-}
-
-async function advance(clock: TestClock, ms: number): Promise<void> {
-  await waitFor(() => clock.sleepers() > 0);
-  clock.advance(ms);
 }
 
 async function isQuiet(receiver: Receiver): Promise<void> {

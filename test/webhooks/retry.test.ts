@@ -3,7 +3,15 @@ import { after, before, test } from 'node:test';
 import { startTestMessaging, type TestMessaging } from '../support/messaging.ts';
 import { waitFor } from '../support/process.ts';
 import { type SeededCompany, seedCompany } from '../support/seed.ts';
-import { emitEvents, logsOf, pendingOf, seedWebhook, startDispatcher, startReceiver } from './support.ts';
+import {
+  advance,
+  emitEvents,
+  logsOf,
+  pendingOf,
+  seedWebhook,
+  startDispatcher,
+  startReceiver,
+} from './support.ts';
 
 let messaging: TestMessaging;
 let company: SeededCompany;
@@ -59,7 +67,7 @@ test('a manual retry takes the place of the scheduled one, and the numbers conti
     ],
   );
   assert.equal(await pendingOf(messaging.parts.db, delivery.webhook.id), 0, 'the scheduled one is gone');
-  messaging.parts.clock.advance(24 * 3_600_000);
+  await advance(messaging.parts.clock, 24 * 3_600_000);
   await new Promise((resolve) => setTimeout(resolve, 100));
   assert.equal(delivery.receiver.requests, 2);
 });
@@ -69,7 +77,7 @@ test('deliveries that failed for good or succeeded can be replayed under the nex
   const delivery = await setUp(() => status);
   t.after(delivery.close);
   for (const attempt of [2, 3]) {
-    messaging.parts.clock.advance(3_600_000);
+    await advance(messaging.parts.clock, 3_600_000);
     await delivery.logged(attempt);
   }
   assert.equal(await pendingOf(messaging.parts.db, delivery.webhook.id), 0);

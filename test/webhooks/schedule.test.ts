@@ -3,11 +3,12 @@ import type { ServerResponse } from 'node:http';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createDb, type Db } from '@posthorn/core/platform/database/db.ts';
-import { createTestClock, type TestClock } from '@posthorn/core/platform/process/clock.ts';
+import { createTestClock } from '@posthorn/core/platform/process/clock.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
 import { seedCompany } from '../support/seed.ts';
 import {
+  advance,
   emitEvents,
   logsOf,
   pendingOf,
@@ -25,12 +26,6 @@ after(() => parts.close());
 
 /** WHK-8: 5 s, 1 m, 5 m, 15 m, 1 h, 6 h, 6 h. */
 const SCHEDULE_S = [5, 60, 300, 900, 3600, 21_600, 21_600];
-
-/** Moves the clock once the search for due deliveries sleeps on it: a search under way would miss the move. */
-async function advance(clock: TestClock, ms: number): Promise<void> {
-  await waitFor(() => clock.sleepers() > 0);
-  clock.advance(ms);
-}
 
 for (const [random, factor] of [
   [0, 0.8],

@@ -9,7 +9,7 @@ import { insertEvents, type NewEvent } from '@posthorn/core/events/insert-events
 import { createDb, type Sql } from '@posthorn/core/platform/database/db.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
 import { createOutbound, type OutboundOptions } from '@posthorn/core/platform/http/outbound-http.ts';
-import { systemClock } from '@posthorn/core/platform/process/clock.ts';
+import { systemClock, type TestClock } from '@posthorn/core/platform/process/clock.ts';
 import { HELD_WITH_SLOW_MAX } from '@posthorn/worker/webhooks/claim-state.ts';
 import type { WebhookDispatcherDeps } from '@posthorn/worker/webhooks/dispatcher-context.ts';
 import type { AttemptResult } from '@posthorn/worker/webhooks/record-attempts.ts';
@@ -20,6 +20,7 @@ import {
 import { newEvent } from '../events/support.ts';
 import { testConfig } from '../support/config.ts';
 import type { Parts } from '../support/parts.ts';
+import { waitFor } from '../support/process.ts';
 
 export const cipher = createCipher(testConfig().ENCRYPTION_KEY);
 
@@ -136,6 +137,12 @@ export async function startDispatcher(
       return closing;
     },
   };
+}
+
+/** Moves the clock once the dispatcher's search sleeps on it: a search under way would miss the move. */
+export async function advance(clock: TestClock, ms: number): Promise<void> {
+  await waitFor(() => clock.sleepers() > 0);
+  clock.advance(ms);
 }
 
 /** Events that fan out to the webhooks of their company, in statements of at most 500. */

@@ -141,7 +141,8 @@ async function claimPaced(context: DispatcherContext, quotas: Quota[]): Promise<
     const at = { startedAtMs, nowMs: performance.now() };
     const after = claiming.afterAnswer(context.state, quotas, claimed, at);
     context.state = after.state;
-    if (after.cooldownMs > 0) setTimeout(() => wantClaim(context), after.cooldownMs + 1).unref();
+    // Rounded up: a timer counts whole milliseconds and may fire up to one early, and nothing would ask again.
+    if (after.cooldownMs > 0) setTimeout(() => wantClaim(context), Math.ceil(after.cooldownMs) + 1).unref();
   }
 }
 
