@@ -1,11 +1,12 @@
 import { USER_SERVER } from '@posthorn/contract/jid.ts';
+import { mayHaveOtherNumberSql } from './other-numbers.ts';
 
 /**
  * SQL: the chat that an address names today: that of the phone, where it is an anonymous id whose phone was learnt since it was
- * stored, or of the user id that took its place. Looks nothing up for other chats.
+ * stored, or a number whose account has another one, or of the user id that took its place. Looks nothing up for other chats.
  */
 export function knownChatSql(instanceId: string, chatJid: string): string {
-  return `CASE WHEN ${chatJid} LIKE '%@lid' OR ${chatJid} LIKE '%@bsuid' THEN coalesce(
+  return `CASE WHEN ${chatJid} LIKE '%@lid' OR ${chatJid} LIKE '%@bsuid' OR ${mayHaveOtherNumberSql(chatJid)} THEN coalesce(
     (SELECT l.phone || CASE WHEN l.phone LIKE '%.%' THEN '@bsuid' ELSE '@${USER_SERVER}' END FROM lids l
      WHERE l.instance_id = ${instanceId} AND l.lid = ${chatJid}), ${chatJid})
   ELSE ${chatJid} END`;

@@ -7,6 +7,7 @@ import {
   phoneOf,
 } from '@posthorn/contract/jid.ts';
 import type { Sql } from '../platform/database/db.ts';
+import { mayHaveOtherNumber } from './other-numbers.ts';
 
 /** Somebody, as an instance knows them. */
 export interface Person {
@@ -15,10 +16,15 @@ export interface Person {
 }
 
 export interface PhoneBook {
-  /** The phone of a person; empty for groups and for anonymous ids whose phone is not known. */
+  /** The phone of a person, as their account has it; empty for groups and for anonymous ids whose phone is not known. */
   (person: Person): string;
-  /** The address of the phone, or of the id that took the place of this one; undefined where neither is known. */
+  /** The address of the account's phone, or of the id that took the place of this one; undefined where neither is known. */
   addressOf(person: Person): Jid | undefined;
+}
+
+/** Whether this address may name somebody whose chat stands under another one: `lids` has those that do. */
+export function mayStandForAnother(jid: Jid): boolean {
+  return isAnonymousJid(jid) || mayHaveOtherNumber(jid);
 }
 
 /** The address of the phone or the newer id, where it is known; else the given address. */
@@ -47,11 +53,11 @@ function bookOf(known: ReadonlyMap<string, string>): PhoneBook {
 const withoutLids = bookOf(new Map());
 
 /**
- * The phones of these people. Costs nothing where nobody is known by an anonymous id alone: the database is then not
+ * The phones of these people. Costs nothing where each address can only be the account's own: the database is then not
  * asked.
  */
 export async function readPhones(sql: Sql, people: Iterable<Person>): Promise<PhoneBook> {
-  const lids = [...people].filter(({ jid }) => isAnonymousJid(jid));
+  const lids = [...people].filter(({ jid }) => mayStandForAnother(jid));
   if (lids.length === 0) return withoutLids;
   const found = await sql.query<{ instance_id: string; lid: string; phone: string }>({
     name: 'lids-read-phones',
@@ -66,9 +72,9 @@ export async function readPhones(sql: Sql, people: Iterable<Person>): Promise<Ph
   return bookOf(known);
 }
 
-/** The anonymous ids of a phone, and those whose place this user id took. */
+/** The anonymous ids of a phone, the other numbers that lead to it, and the ids whose place this user id took. */
 export async function readLidsOf(sql: Sql, instanceId: string, jid: Jid): Promise<Jid[]> {
-  const name = isUserIdJid(jid) ? nameOfUserId(jid) : phoneOf(jid);
+  const name = isUserIdJid(jid) ? nameIn(jid) : phoneOf(jid);
   if (name === '') return [];
   const found = await sql.query<{ lid: string }>({
     name: 'lids-of-phone',
@@ -90,8 +96,8 @@ export async function readAddressesOf(sql: Sql, instanceId: string, chat: Jid): 
   return [jid, ...(await readLidsOf(sql, instanceId, jid))];
 }
 
-/** A user id as `lids` keeps it in the place of a phone. */
-export function nameOfUserId(jid: Jid): string {
+/** A user id or a number as `lids` keeps it in the column of the phone. */
+export function nameIn(jid: Jid): string {
   return jid.slice(0, jid.lastIndexOf('@'));
 }
 

@@ -1,11 +1,11 @@
-import { isUserIdJid, jidOfPhone } from '@posthorn/contract/jid.ts';
+import { isLidJid, isUserJid, jidOfPhone } from '@posthorn/contract/jid.ts';
 import type { InstanceScope } from '../access/instance-scope.ts';
 import { type RecorderDeps, recordUnderLease } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/lock-leases.ts';
 import type { HistoryBatch } from '../network/facts.ts';
 import type { Sql } from '../platform/database/db.ts';
 import { type MovedChat, moveChats } from './move-chats.ts';
-import { nameOfUserId } from './read-phones.ts';
+import { nameIn } from './read-phones.ts';
 
 type LidPair = HistoryBatch['lids'][number];
 
@@ -20,7 +20,7 @@ export async function recordLids(
 }
 
 /**
- * Stores pairs. Messages stay under an anonymous id, since the network calls their senders by it; readers look the
+ * Stores pairs of an id, or of a number that leads to an account with another one, and the phone. Messages stay under an anonymous id, since the network calls their senders by it; readers look the
  * phone up, so one stored pair corrects all of them at once. Data that exists once for each chat moves to the phone's
  * address: the guard's count (an answer that came before the pair counts for the phone), the chat, its notes and
  * labels, and the contact.
@@ -38,11 +38,14 @@ export async function saveLids(
     text: SAVE,
     values: [JSON.stringify(newest), instanceId, companyId, now],
   });
-  const userIds = learnt.rows.filter(({ lid }) => isUserIdJid(lid));
-  if (userIds.length > 0) {
-    const named = userIds.map(({ lid, phone }) => ({ name: nameOfUserId(lid), phone }));
+  const names = learnt.rows.filter(({ lid }) => !isLidJid(lid));
+  if (names.length > 0) {
+    const named = names.map(({ lid, phone }) => ({ name: nameIn(lid), phone }));
     await sql.query(SAVE_FORMER, [JSON.stringify(named), instanceId, now]);
   }
+  const numbers = learnt.rows.filter(({ lid }) => isUserJid(lid));
+  if (numbers.length > 0)
+    await sql.query(FORGET, [instanceId, numbers.map(({ phone }) => jidOfPhone(phone))]);
   const chats = learnt.rows.map(({ lid, phone }) => ({ lid, jid: jidOfPhone(phone) }));
   await moveToKnown(sql, instanceId, chats);
 }
@@ -58,10 +61,13 @@ export async function moveToKnown(sql: Sql, instanceId: string, chats: readonly 
   await moveChats(sql, instanceId, chats);
 }
 
-/** Ids whose place a user id took have the phone of that one. */
+/** Ids that led to a user id or a number lead where that one does. */
 const SAVE_FORMER = `
 UPDATE lids SET phone = r.phone, learned_at = $3 FROM json_to_recordset($1) AS r (name text, phone text)
 WHERE lids.instance_id = $2 AND lids.phone = r.name`;
+
+/** An account leads to itself, whatever its number led to before. */
+const FORGET = 'DELETE FROM lids WHERE instance_id = $1 AND lid = ANY ($2)';
 
 const SAVE = `
 INSERT INTO lids AS l (instance_id, lid, company_id, phone, learned_at)

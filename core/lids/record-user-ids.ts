@@ -3,7 +3,7 @@ import type { InstanceScope } from '../access/instance-scope.ts';
 import { type RecorderDeps, recordUnderLease } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/lock-leases.ts';
 import type { Sql } from '../platform/database/db.ts';
-import { jidOfKnown, nameOfUserId } from './read-phones.ts';
+import { jidOfKnown, nameIn } from './read-phones.ts';
 import { moveToKnown } from './record-lids.ts';
 
 /** Two business-scoped ids of one person, the later one second. */
@@ -34,7 +34,7 @@ async function record(
   { from, to }: ChangedUserId,
   now: Date,
 ): Promise<void> {
-  const names = [nameOfUserId(from), nameOfUserId(to)];
+  const names = [nameIn(from), nameIn(to)];
   // Somebody who has an id again that they had before.
   await sql.query('DELETE FROM lids WHERE instance_id = $1 AND lid = $2 AND phone = $3', [
     instanceId,

@@ -3,6 +3,8 @@ import { type ChatTraffic, recordChatTraffic } from '../chats/record-traffic.ts'
 import type { NewEvent } from '../events/insert-events.ts';
 import { createRecorder, type RecorderDeps, type Recording } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/lock-leases.ts';
+import { CHAT_JID_SQL } from '../lids/chat-sql.ts';
+import { forgetOtherNumbers } from '../lids/other-numbers.ts';
 import { type Person, readPhones } from '../lids/read-phones.ts';
 import type { Coalescer } from '../platform/database/coalesce.ts';
 import type { Sql } from '../platform/database/db.ts';
@@ -76,6 +78,7 @@ async function record(
   const usage: UsageCount[] = [];
   const stories: PostedStory[] = [];
   const traffic: ChatTraffic[] = [];
+  const unfound: Person[] = [];
   for (const progress of current) {
     const row = rows.find(progress);
     if (!row) progress.named?.onUnknown();
@@ -93,6 +96,8 @@ async function record(
       if (step === 'failed') {
         row.failed_reason = progress.reason ?? 'send_failed';
         change.failedReason = row.failed_reason;
+        if (row.failed_reason === 'recipient_not_found')
+          unfound.push({ instanceId: row.instance_id, jid: row.chat_jid });
       }
       change[`${step}At`] = progress.at.toISOString();
       changes.set(row.id, change);
@@ -112,6 +117,7 @@ async function record(
   await client.write(WRITE({ changes: [...changes.values()] }, {}));
   if (stories.length > 0) events.push(...(await recordPosted(client, stories, now)));
   await recordChatTraffic(client, traffic, now);
+  await forgetOtherNumbers(client, unfound);
   await tell(events);
   await countUsage(client, usage, now);
 }
@@ -209,7 +215,7 @@ async function lockNamed(
 }
 
 const LOCK = `
-SELECT id, company_id, instance_id, type, chat_jid, idempotency_key, media_id, trace_id, status, failed_reason,
+SELECT id, company_id, instance_id, type, ${CHAT_JID_SQL}, idempotency_key, media_id, trace_id, status, failed_reason,
   is_forwarded, forwarding_score, network_id, CASE WHEN type <> 'text' OR content ? 'status_reply' THEN content END AS content
 FROM messages WHERE direction = 'outbound' AND`;
 const IN_ORDER = 'ORDER BY id FOR UPDATE';

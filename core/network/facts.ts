@@ -52,7 +52,7 @@ export type NetworkFact = { at: Date } & (
       action: ParticipantAction;
       participants: readonly Jid[];
     }
-  /** The phone behind an anonymous id. */
+  /** The phone behind an anonymous id, or that of the account that another number leads to. */
   | { kind: 'lid'; lid: Jid; phone: string }
   /** A person without a known number has a new id from now on. */
   | { kind: 'user_id'; from: Jid; to: Jid }

@@ -2,6 +2,7 @@ import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import { CONVERSATION_WINDOW_S } from '@posthorn/contract/limits.ts';
 import { addressRefusal } from '../instances/driver-abilities.ts';
 import { lastReceivedSql } from '../lids/chat-sql.ts';
+import { otherNumberOf } from '../lids/other-numbers.ts';
 import type { Sql } from '../platform/database/db.ts';
 
 interface Chat {
@@ -14,7 +15,10 @@ export function waitsForPeople(lacks: readonly string[] | null): boolean {
   return lacks?.includes('unprompted') ?? false;
 }
 
-/** Those of these chats in which somebody has written within the window. */
+/**
+ * Those of these chats in which somebody has written within the window. Before the first send to a number nobody knows which
+ * account it leads to, so a chat with its other number counts as well; if it is somebody else's, the network refuses the send.
+ */
 export async function readOpenChats(
   sql: Sql,
   chats: readonly Chat[],
@@ -26,7 +30,10 @@ export async function readOpenChats(
     text: `SELECT w."instanceId" AS instance_id, w."chatJid" AS chat_jid
            FROM json_to_recordset($1) AS w ("instanceId" uuid, "chatJid" text)
            WHERE ${lastReceivedSql('w."instanceId"', 'w."chatJid"')} > $2`,
-    values: [JSON.stringify(chats), new Date(now.getTime() - CONVERSATION_WINDOW_S * 1000)],
+    values: [
+      JSON.stringify(chats.flatMap(underBothNumbers)),
+      new Date(now.getTime() - CONVERSATION_WINDOW_S * 1000),
+    ],
   });
   return new Set(rows.map((row) => keyOf({ instanceId: row.instance_id, chatJid: row.chat_jid })));
 }
@@ -47,10 +54,15 @@ export function reachRefusal(
     chat.force ||
     chat.operation === 'approved_template' ||
     !waitsForPeople(lacks) ||
-    openChats.has(keyOf(chat))
+    underBothNumbers(chat).some((each) => openChats.has(keyOf(each)))
   )
     return undefined;
   return apiError('CONVERSATION_WINDOW_CLOSED');
+}
+
+function underBothNumbers({ instanceId, chatJid }: Chat): Chat[] {
+  const other = otherNumberOf(chatJid);
+  return [{ instanceId, chatJid }, ...(other ? [{ instanceId, chatJid: other }] : [])];
 }
 
 function keyOf({ instanceId, chatJid }: Chat): string {

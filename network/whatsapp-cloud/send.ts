@@ -1,3 +1,4 @@
+import { isUserJid, phoneOf } from '@posthorn/contract/jid.ts';
 import {
   type OutboundMedia,
   type OutboundMessage,
@@ -13,7 +14,13 @@ import { compose } from './compose.ts';
 import { uploadMedia } from './media.ts';
 import { ask, type CloudContext, sendErrorOf, succeeded } from './session-context.ts';
 
-const accepted = z.object({ messages: z.array(z.object({ id: z.string().min(1) })).min(1) });
+const accepted = z.object({
+  messages: z.array(z.object({ id: z.string().min(1) })).min(1),
+  contacts: z
+    .array(z.object({ wa_id: z.string().regex(/^\d{7,15}$/) }))
+    .optional()
+    .catch(undefined),
+});
 
 /** The network keeps uploads for 30 days. */
 const UPLOAD_LIVES_MS = 29 * DAY_MS;
@@ -39,7 +46,18 @@ export async function send(session: CloudContext, message: OutboundMessage): Pro
   if (!taken.success) throw new SendUnavailable('the network answered without an id');
   const assignedId = taken.data.messages[0]!.id;
   session.assigned.set(message.networkId, assignedId);
+  tellAccount(session, to, taken.data.contacts?.[0]?.wa_id);
   return { at: session.deps.clock.now(), assignedId };
+}
+
+/** Reports that a number leads to an account that has another one: people write from that. A failure costs a later telling. */
+function tellAccount({ sink, deps, told }: CloudContext, number: string, account: string | undefined): void {
+  if (account === undefined || !isUserJid(number) || phoneOf(number) === account) return;
+  if (told.get(number) === account) return;
+  told.set(number, account);
+  sink
+    .facts([{ kind: 'lid', lid: number, phone: account, at: deps.clock.now() }])
+    .catch(() => told.set(number, ''));
 }
 
 const UPLOAD_AGAIN_MS = 5_000;

@@ -1,10 +1,11 @@
 /** Checks whom a message goes to, before it is composed: what the network takes and nobody would see is refused. */
-import { isGroupJid, isUserJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
+import { isGroupJid, isUserJid, phoneOf, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import { type OutboundMessage, SendRefused } from '@posthorn/core/network/driver.ts';
 import { audienceOf } from './audience.ts';
 import { isOwnAdmin } from './group-admins.ts';
 import { notNow } from './send-errors.ts';
 import { ownJid, requireLive, type WhatsAppContext } from './session-context.ts';
+import { tell } from './session-facts.ts';
 import { withoutDevice } from './wire/jids.ts';
 
 /** Changes of other messages: nothing can refer to them, and they are never the last message of a chat. */
@@ -24,21 +25,23 @@ export async function requireRecipient(session: WhatsAppContext, message: Outbou
 /**
  * The account that a number leads to, which may have another number: those in Brazil from before 2012 lack the ninth digit that
  * everybody writes. The network takes messages for any number, and delivers those for one without an account only to our own
- * devices. Throws SendRefused, SendDeferred, or SendUnavailable.
+ * devices. The owner is told, since the people behind it write from the account's number. Throws SendRefused, SendDeferred, or
+ * SendUnavailable.
  */
 export async function addressOf(session: WhatsAppContext, jid: Address): Promise<Address> {
   if (!isUserJid(jid) || jid === ownJid(session)) return jid;
   const known = knownAddressOf(session, jid);
   if (known) return known;
   const { socket } = requireLive(session);
-  const phone = jid.slice(0, jid.indexOf('@'));
-  const found = await socket.onWhatsApp(`+${phone}`).catch(() => undefined);
+  const found = await socket.onWhatsApp(`+${phoneOf(jid)}`).catch(() => undefined);
   if (!found) throw notNow(session, 'network_unavailable');
   const account = found.find((each) => each.exists);
   if (!account) throw new SendRefused('recipient_not_found');
   const named = withoutDevice(account.jid ?? '');
   const address = isUserJid(named) ? named : jid;
   session.accounts.set(jid, address);
+  const at = session.deps.clock.now();
+  if (address !== jid) tell(session, async () => [{ kind: 'lid', lid: jid, phone: phoneOf(address), at }]);
   return address as Address;
 }
 

@@ -71,6 +71,16 @@ describe('a number whose account has another one', () => {
     assert.deepEqual(friend.open(await friend.message(image.networkId, WAIT_MS), 'image'), bytes);
   });
 
+  it('is told to lead to that account, once', () => {
+    const told = recorded.facts.filter(({ kind }) => kind === 'lid');
+    assert.deepEqual(
+      told
+        .map((fact) => fact.kind === 'lid' && [fact.lid, fact.phone])
+        .filter((pair) => pair && pair[0] === WRITTEN),
+      [[WRITTEN, ACCOUNT]],
+    );
+  });
+
   it('gets reactions, answers, edits, forwards and deletions of what was sent', async () => {
     const target = { id: first, from_me: true };
     const reaction = await send('reaction', { emoji: '👍' }, { target });

@@ -1,4 +1,5 @@
-import { isAnonymousJid, isUserIdJid } from '@posthorn/contract/jid.ts';
+import { isUserIdJid, jidOfPhone } from '@posthorn/contract/jid.ts';
+import { mayStandForAnother } from '@posthorn/core/lids/read-phones.ts';
 import { recordLids } from '@posthorn/core/lids/record-lids.ts';
 import { recordUserIds } from '@posthorn/core/lids/record-user-ids.ts';
 import type { NetworkFact } from '@posthorn/core/network/facts.ts';
@@ -9,7 +10,7 @@ type Changed = Extract<NetworkFact, { kind: 'user_id' }>;
 
 const PHONE = /^\d{7,15}$/;
 
-/** Records pairs of anonymous id and phone, and of a former id and the present one; skips invalid ones. */
+/** Records pairs of an id, or a number, and the account's phone, and of a former id and the present one; skips invalid ones. */
 export const lidRecorders = {
   lid: (deps: ArrivalsDeps, scope: ArrivalsScope, facts: readonly Told[]): Promise<unknown> =>
     recordLids(deps, scope, facts.filter(isPair)),
@@ -19,7 +20,8 @@ export const lidRecorders = {
 
 /** Whether both ids are valid. */
 export function isPair({ lid, phone }: { lid: unknown; phone: unknown }): boolean {
-  return typeof lid === 'string' && isAnonymousJid(lid) && typeof phone === 'string' && PHONE.test(phone);
+  if (typeof lid !== 'string' || typeof phone !== 'string') return false;
+  return mayStandForAnother(lid) && PHONE.test(phone) && jidOfPhone(phone) !== lid;
 }
 
 function isChange({ from, to }: { from: unknown; to: unknown }): boolean {

@@ -24,6 +24,8 @@ export interface Person {
   /** The business-scoped id; webhooks name it beside the number, or alone. */
   userId: string | null;
   showsPhone: boolean;
+  /** Another number that leads to the account. */
+  otherNumber: string | null;
   name: string;
   autoRead: boolean;
   blocked: boolean;
@@ -132,13 +134,16 @@ export function newWamid(): string {
 
 /** A person comes to life when first written to. */
 export function personOf(world: GraphWorld, name: string): Person {
-  const known = world.people.get(name) ?? [...world.people.values()].find(({ userId }) => userId === name);
+  const known =
+    world.people.get(name) ??
+    [...world.people.values()].find(({ userId, otherNumber }) => userId === name || otherNumber === name);
   if (known) return known;
   const isId = name.includes('.');
   const person: Person = {
     phone: name,
     userId: isId ? name : null,
     showsPhone: !isId,
+    otherNumber: null,
     name: 'Somebody',
     autoRead: false,
     blocked: false,

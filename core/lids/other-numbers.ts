@@ -1,0 +1,55 @@
+import { type Jid, jidOfPhone, phoneOf, USER_SERVER } from '@posthorn/contract/jid.ts';
+import type { Sql } from '../platform/database/db.ts';
+
+/**
+ * Numbers whose account may have another one, because their country has added a digit since: Brazil outside of the areas 11
+ * to 28, Mexico and Argentina. The people behind them write from the number of the account, whichever was written to. For
+ * JavaScript and PostgreSQL.
+ */
+const MAY_HAVE_OTHER = `^(55(?!1[1-9]|2[1-8])[1-9]{2}\\d{8,9}|5[24]\\d{10,11})@s\\.whatsapp\\.net$`;
+const mayHaveOther = new RegExp(MAY_HAVE_OTHER);
+
+/** Whether the account of this number may have another one. */
+export function mayHaveOtherNumber(jid: Jid): boolean {
+  return mayHaveOther.test(jid);
+}
+
+/** The same, as SQL. */
+export function mayHaveOtherNumberSql(jid: string): string {
+  return `${jid} ~ '${MAY_HAVE_OTHER}'`;
+}
+
+/** Each form has the digits of the country and area, the digit that was added, and the rest. */
+const FORMS: readonly { short: RegExp; long: RegExp; added: string }[] = [
+  { short: /^(55\d{2})(\d{8})$/, long: /^(55\d{2})9(\d{8})$/, added: '9' },
+  { short: /^(52)(\d{10})$/, long: /^(52)1(\d{10})$/, added: '1' },
+  { short: /^(54)(\d{10})$/, long: /^(54)9(\d{10})$/, added: '9' },
+];
+
+/** The number that the account of this one may have instead; undefined: none. */
+export function otherNumberOf(jid: Jid): Jid | undefined {
+  if (!mayHaveOtherNumber(jid)) return undefined;
+  const phone = phoneOf(jid);
+  for (const { short, long, added } of FORMS) {
+    if (long.test(phone)) return jidOfPhone(phone.replace(long, '$1$2'));
+    if (short.test(phone)) return jidOfPhone(phone.replace(short, `$1${added}$2`));
+  }
+  return undefined;
+}
+
+/**
+ * Forgets which numbers lead to these accounts, after the network found no account there: people who register again may have
+ * the number that everybody writes.
+ */
+export async function forgetOtherNumbers(
+  sql: Sql,
+  accounts: readonly { instanceId: string; jid: Jid }[],
+): Promise<void> {
+  const numbers = accounts.filter(({ jid }) => mayHaveOtherNumber(jid));
+  if (numbers.length === 0) return;
+  await sql.query(
+    `DELETE FROM lids l USING unnest($1::uuid[], $2::text[]) AS w (instance_id, phone)
+     WHERE l.instance_id = w.instance_id AND l.phone = w.phone AND l.lid LIKE '%@${USER_SERVER}'`,
+    [numbers.map(({ instanceId }) => instanceId), numbers.map(({ jid }) => phoneOf(jid))],
+  );
+}

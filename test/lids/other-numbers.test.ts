@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import {
+  mayHaveOtherNumber,
+  mayHaveOtherNumberSql,
+  otherNumberOf,
+} from '@posthorn/core/lids/other-numbers.ts';
+import { saveLids } from '@posthorn/core/lids/record-lids.ts';
+import { waitFor } from '../support/process.ts';
+import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
+
+const jidOf = (phone: string) => `${phone}@s.whatsapp.net`;
+
+/** Both numbers of one account; null: a number that has no other. */
+const PAIRS: [string, string | null][] = [
+  ['5584988887777', '558488887777'],
+  ['5531912345678', '553112345678'],
+  ['5215512345678', '525512345678'],
+  ['5491112345678', '541112345678'],
+  ['5511987654321', null],
+  ['5528987654321', null],
+  ['14155550100', null],
+  ['4915112345678', null],
+  ['55', null],
+];
+
+describe('numbers whose account may have another one', () => {
+  let pipeline: Sending;
+  let instance: TestInstance;
+  before(async () => {
+    pipeline = await startSending();
+    instance = await pipeline.connect();
+  });
+  after(() => pipeline?.close());
+
+  const learn = (lid: string, phone: string) =>
+    saveLids(
+      pipeline.api.parts.db,
+      { companyId: pipeline.company.companyId, instanceId: instance.id },
+      [{ lid: jidOf(lid), phone }],
+      new Date(),
+    );
+  const shown = async (id: string) => {
+    const { body } = await pipeline.call(instance, 'GET', '/messages');
+    return body.data.find((message: { message_id: string }) => message.message_id === id);
+  };
+  const chatOf = async (to: string) => {
+    const { message_id: id } = await pipeline.send(instance, '/messages/text', {
+      to,
+      text: `to ${to} at ${Date.now()}`,
+    });
+    return (await shown(id)).chat_jid;
+  };
+
+  it('are those of three countries, each with its other form', () => {
+    for (const [long, short] of PAIRS) {
+      assert.equal(otherNumberOf(jidOf(long)), short ? jidOf(short) : undefined, long);
+      if (short) assert.equal(otherNumberOf(jidOf(short)), jidOf(long), short);
+    }
+  });
+
+  it('are the same for the database', async () => {
+    const jids = PAIRS.flat().flatMap((phone) =>
+      phone ? [jidOf(phone), `${phone}@lid`, `${phone}-1@g.us`] : [],
+    );
+    const { rows } = await pipeline.api.parts.db.query<{ jid: string; may: boolean }>(
+      `SELECT jid, ${mayHaveOtherNumberSql('jid')} AS may FROM unnest($1::text[]) AS jid`,
+      [jids],
+    );
+    assert.equal(rows.length, jids.length);
+    for (const { jid, may } of rows) assert.equal(may, mayHaveOtherNumber(jid), jid);
+  });
+
+  it('lead to the account that was learnt last, and an account to itself', async () => {
+    const [written, account] = ['5584900000001', '558400000001'];
+    await learn(written, account);
+    assert.equal(await chatOf(written), jidOf(account));
+    await learn(account, written);
+    assert.equal(
+      await chatOf(account),
+      jidOf(written),
+      'they registered again, with the number that everybody writes',
+    );
+    assert.equal(await chatOf(written), jidOf(written));
+  });
+
+  it('lead nowhere else once the network finds no account there', async () => {
+    const [written, account] = ['5584900000002', '558400000002'];
+    await learn(written, account);
+    await pipeline.sandbox.post('/faults', { kind: 'refuse', phone: account, reason: 'recipient_not_found' });
+    const { message_id: id } = await pipeline.send(instance, '/messages/text', { to: written, text: 'gone' });
+    await waitFor(async () => (await shown(id)).status === 'failed');
+    assert.equal(await chatOf(written), jidOf(written));
+  });
+});
