@@ -3,7 +3,7 @@ import { isGroupJid, isUserJid, phoneOf, STATUS_BROADCAST } from '@posthorn/cont
 import { type OutboundMessage, SendRefused } from '@posthorn/core/network/driver.ts';
 import { audienceOf } from './audience.ts';
 import { isOwnAdmin } from './group-admins.ts';
-import { notNow } from './send-errors.ts';
+import { notNow, unanswered } from './send-errors.ts';
 import { ownJid, requireLive, type WhatsAppContext } from './session-context.ts';
 import { tell } from './session-facts.ts';
 import { withoutDevice } from './wire/jids.ts';
@@ -33,7 +33,9 @@ export async function addressOf(session: WhatsAppContext, jid: Address): Promise
   const known = knownAddressOf(session, jid);
   if (known) return known;
   const { socket } = requireLive(session);
-  const found = await socket.onWhatsApp(`+${phoneOf(jid)}`).catch(() => undefined);
+  const found = await socket.onWhatsApp(`+${phoneOf(jid)}`).catch((cause) => {
+    throw unanswered(session, cause);
+  });
   if (!found) throw notNow(session, 'network_unavailable');
   const account = found.find((each) => each.exists);
   if (!account) throw new SendRefused('recipient_not_found');

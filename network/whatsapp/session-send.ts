@@ -261,9 +261,7 @@ async function gather(session: WhatsAppContext, message: OutboundMessage): Promi
     message.source ? find(await sourceChatOf(session, message.source.chat), message.source.id) : null,
     find(STATUS_BROADCAST, message.status?.id),
   ]);
-  const timer = await readTimer(session, message.to).catch((cause) => {
-    throw unanswered(session, cause);
-  });
+  const timer = await readTimer(session, message.to);
   const kind = message.type.replace(/^status_/, '');
   const media = message.media && (await uploadMedia(transferOf(session), kind, message.media, now));
   return { now, secret: randomBytes(32), media, timer, quoted, target, source, status };

@@ -1,15 +1,24 @@
 /** The timers of chats: a group tells its own with its members, that of another chat is known from what arrives in it. */
 import { isGroupJid, isUserJid } from '@posthorn/contract/jid.ts';
+import { unanswered } from './send-errors.ts';
 import { requireLive, type WhatsAppContext } from './session-context.ts';
 import { timerOf } from './wire/content.ts';
 import type { WireMessage } from './wire/wire-types.ts';
 
-/** The timer of a chat that is written to; 0 for none. Rejects if the network does not tell it of a group. */
+/**
+ * The timer of a chat that is written to; 0 for none. Throws SendDeferred or SendUnavailable if the network does not tell it of a
+ * group, and other errors if it could not be read here: then nothing behind the message may overtake it.
+ */
 export async function readTimer(session: WhatsAppContext, chat: string): Promise<number> {
   if (isUserJid(chat)) return session.timers.of(chat);
   if (!isGroupJid(chat)) return 0;
   const { socket } = requireLive(session);
-  return (await session.groups.read(chat, () => socket.groupMetadata(chat))).ephemeralDuration ?? 0;
+  const group = await session.groups
+    .read(chat, () => socket.groupMetadata(chat))
+    .catch((cause) => {
+      throw unanswered(session, cause);
+    });
+  return group.ephemeralDuration ?? 0;
 }
 
 /** Learns from a message of a chat, whoever has written it. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { NetworkDriver } from '@posthorn/core/network/driver.ts';
+import { KINDS } from '@posthorn/network/whatsapp/keys.ts';
 import { timerOf } from '@posthorn/network/whatsapp/wire/content.ts';
 import type { WireMessage } from '@posthorn/network/whatsapp/wire/wire-types.ts';
 import {
@@ -117,6 +118,23 @@ describe('in a chat whose messages disappear', () => {
     recorded = await openRecorded(driver, kept);
     await connected(recorded);
     assert.equal(await sent(friend.jid), WEEK);
+  });
+
+  it('a message whose timer could not be read here is not deferred, so that no later one overtakes it', async () => {
+    await recorded.session.close();
+    kept.epoch += 1;
+    const { read } = kept.keys;
+    kept.keys.read = async (kind, ids) => {
+      if (kind === KINDS.timer) throw new Error('the database is away');
+      return read.call(kept.keys, kind, ids);
+    };
+    recorded = await openRecorded(driver, kept);
+    await connected(recorded);
+    const message = outbound(friend.jid, 'text', { text: 'once' });
+    await assert.rejects(recorded.session.send(message), { message: 'the database is away' });
+    kept.keys.read = read;
+    await recorded.session.send(message);
+    assert.equal((await friend.message(message.networkId, WAIT_MS)).timesSeen, 1);
   });
 
   it('the timer of a group is known from the group, and so are its changes', async () => {
