@@ -92,7 +92,6 @@ const RUN: Record<TaskKind, (deps: TaskDeps, task: Task) => Promise<void>> = {
 };
 
 interface Terms {
-  /** Cancelled, or closed after its trial. */
   over: boolean;
   provider_id: string;
   display_name: string;
@@ -101,13 +100,16 @@ interface Terms {
   addons: { quantity: number; price_cents: number; cycle: BillingCycle }[] | null;
 }
 
+/** Cancelled, closed after its trial, or ended by the clock: also one that a payment has reopened since. */
+const IS_OVER_THERE = 'num_nonnulls(cancelled_at, closed_at, ended_by_clock_at) > 0';
+
 /**
  * The provider's next charges have the price of the next invoice: the scheduled plan and all add-ons. Also of a trial that
  * has expired and waits for a late payment, which applies the scheduled plan.
  */
 async function syncSubscription(deps: TaskDeps, task: Task): Promise<void> {
   const { rows } = await deps.db.query<Terms>(
-    `SELECT subscription.cancelled_at IS NOT NULL OR subscription.closed_at IS NOT NULL AS over,
+    `SELECT ${IS_OVER_THERE} AS over,
             subscription.asaas_subscription_id AS provider_id, plan.display_name, plan.cycle,
             plan.price_cents,
             (SELECT json_agg(json_build_object('quantity', item.quantity, 'price_cents', addon.price_cents, 'cycle', addon.cycle))
@@ -143,9 +145,10 @@ async function endSubscription(deps: TaskDeps, task: Task): Promise<void> {
     const time = await lockCompany(sql, task.company_id, deps.clock);
     const { rows } = await sql.query<{ over: boolean; provider_id: string }>(
       `UPDATE billing.subscriptions
-       SET closed_at = CASE WHEN status = 'expired' THEN coalesce(closed_at, $2) ELSE closed_at END
+       SET closed_at = CASE WHEN status = 'expired' THEN coalesce(closed_at, $2) ELSE closed_at END,
+           ended_by_clock_at = CASE WHEN status = 'expired' THEN coalesce(closed_at, $2) ELSE ended_by_clock_at END
        WHERE id = $1
-       RETURNING cancelled_at IS NOT NULL OR closed_at IS NOT NULL AS over, asaas_subscription_id AS provider_id`,
+       RETURNING ${IS_OVER_THERE} AS over, asaas_subscription_id AS provider_id`,
       [task.subject_id, time.now],
     );
     const row = rows[0];

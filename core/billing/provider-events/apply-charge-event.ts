@@ -6,6 +6,7 @@ import { writeCharge } from '../charges/write-charge.ts';
 import { localDate } from '../dates.ts';
 import type { CompanyTime } from '../lock-company.ts';
 import type { Fact } from '../subscriptions/derive-state.ts';
+import { reopenSubscription } from '../subscriptions/reopen-subscription.ts';
 import { decidePaidPlan, swapPlan } from '../subscriptions/swap-plan.ts';
 import type { EventPayment } from './provider-event.ts';
 
@@ -20,7 +21,7 @@ export interface EventSubscription {
  * Writes what an event says of a charge, as a fact; the states follow from the facts when the subscription
  * is settled, which the caller does after. The payment of a charge (a card's is confirmed long before it is received)
  * decides once which plan and cycle it pays for, and its first receipt, once, swaps the plan. The caller holds
- * the company's row.
+ * the company's row. True when this is the first word of the charge's payment.
  */
 export async function applyChargeEvent(
   sql: Sql,
@@ -31,29 +32,42 @@ export async function applyChargeEvent(
     fact: Fact;
     time: CompanyTime;
   },
-): Promise<void> {
+): Promise<boolean> {
   const { subscription, fact, time } = input;
   const id = await writeDetails(sql, input);
   const status = CHARGE_STATUS_OF[input.event];
-  const isReceived = await wasReceived(sql, id);
+  const known = await readPayment(sql, id);
   // Known already: an event that is processed again.
   await sql.query(
     `INSERT INTO billing.charge_facts (seq, charge_id, status, at, known_at) VALUES ($1, $2, $3, $4, $5)
      ON CONFLICT (seq) DO NOTHING`,
     [fact.seq, id, status, fact.at, time.now],
   );
-  if ((status !== 'confirmed' && status !== 'received') || isReceived) return;
+  if ((status !== 'confirmed' && status !== 'received') || known.isReceived) return false;
   const paidPlan = await decidePaidPlan(sql, id);
-  if (status !== 'received') return;
-  await swapPlan(sql, { subscriptionId: subscription.id, paidPlan, receipt: fact, now: time.now });
+  if (input.payment.paidOn !== null) await notePaidOn(sql, id, input.payment.paidOn);
+  await reopenSubscription(sql, subscription.id);
+  if (status === 'received')
+    await swapPlan(sql, { subscriptionId: subscription.id, paidPlan, receipt: fact, now: time.now });
+  return !known.isPaid;
 }
 
-async function wasReceived(sql: Sql, chargeId: number): Promise<boolean> {
-  const { rowCount } = await sql.query(
-    `SELECT FROM billing.charge_facts WHERE charge_id = $1 AND status = 'received' LIMIT 1`,
+async function readPayment(sql: Sql, chargeId: number): Promise<{ isPaid: boolean; isReceived: boolean }> {
+  const { rows } = await sql.query<{ paid: boolean; received: boolean }>(
+    `SELECT count(*) > 0 AS paid, count(*) FILTER (WHERE status = 'received') > 0 AS received
+     FROM billing.charge_facts WHERE charge_id = $1 AND status IN ('confirmed', 'received')`,
     [chargeId],
   );
-  return rowCount === 1;
+  const { paid, received } = oneRow(rows);
+  return { isPaid: paid, isReceived: received };
+}
+
+/** A boleto's payment is told when the bank has cleared it, days after its day. */
+async function notePaidOn(sql: Sql, chargeId: number, paidOn: string): Promise<void> {
+  await sql.query(
+    `UPDATE billing.charges SET paid_on = least(paid_on, $2::date) WHERE id = $1 AND billing_type = 'boleto'`,
+    [chargeId, paidOn],
+  );
 }
 
 /** Details that the payload leaves out stay as they were, or as the subscription says. */

@@ -94,8 +94,19 @@ async function apply(deps: ProcessDeps, sql: Sql, row: EventRow): Promise<boolea
     if (!subscription) throw new UnknownSubjectError('the subscription of the payment is not known');
     const time = await lockCompany(sql, subscription.company_id, deps.clock);
     const fact = factOf(row, subscription, time);
-    await applyChargeEvent(sql, { subscription, event: row.event, payment, fact, time });
-    await settleSubscription(sql, { subscriptionId: subscription.id, time });
+    const isFirstPayment = await applyChargeEvent(sql, {
+      subscription,
+      event: row.event,
+      payment,
+      fact,
+      time,
+    });
+    const status = await settleSubscription(sql, { subscriptionId: subscription.id, time });
+    if (isFirstPayment && (status === 'cancelled' || status === 'expired'))
+      deps.log.error(
+        { event_id: row.id, company_id: subscription.company_id, subscription_id: subscription.id },
+        'a payment came for a subscription that is over: look whether the provider has to refund it',
+      );
     return true;
   }
   if (row.event === 'SUBSCRIPTION_DELETED' && payload.subscription) {
@@ -116,19 +127,20 @@ async function apply(deps: ProcessDeps, sql: Sql, row: EventRow): Promise<boolea
   return false;
 }
 
-/** The provider's subscription is gone: cancelled (BIL-8), unless we ended it ourselves after the trial. */
+/** The provider's subscription is gone: cancelled (BIL-8), unless we had it ended there because the clock ended ours. */
 export async function endByProvider(
   sql: Sql,
   input: { subscriptionId: number; fact: Fact; time: CompanyTime },
 ): Promise<void> {
   const { fact } = input;
-  const { rows } = await sql.query<{ at: Date | null; seq: number | null; closed: boolean }>(
-    `SELECT cancelled_at AS at, cancelled_seq AS seq, closed_at IS NOT NULL AS closed
+  const { rows } = await sql.query<{ at: Date | null; seq: number | null; ours: boolean }>(
+    `SELECT cancelled_at AS at, cancelled_seq AS seq,
+            closed_at IS NOT NULL OR (cancelled_at IS NULL AND ended_by_clock_at IS NOT NULL) AS ours
      FROM billing.subscriptions WHERE id = $1`,
     [input.subscriptionId],
   );
-  const { at, seq, closed } = oneRow(rows);
-  if (closed || (at !== null && seq !== null && !isLater(fact, { at, seq }))) return;
+  const { at, seq, ours } = oneRow(rows);
+  if (ours || (at !== null && seq !== null && !isLater(fact, { at, seq }))) return;
   await sql.query(
     `UPDATE billing.subscriptions
      SET cancelled_at = $2, cancelled_seq = $3, cancel_reason = coalesce(cancel_reason, 'provider') WHERE id = $1`,

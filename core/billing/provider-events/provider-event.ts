@@ -16,6 +16,8 @@ export interface EventPayment {
   valueCents: number | null;
   netValueCents: number | null;
   dueDate: string | null;
+  /** The day on which the customer paid. */
+  paidOn: string | null;
   invoiceUrl: string | null;
   bankSlipUrl: string | null;
 }
@@ -29,6 +31,7 @@ export function readEventPayment(payment: NonNullable<ProviderEventBody['payment
     valueCents: centsOf(payment.value),
     netValueCents: centsOf(payment.netValue),
     dueDate: parseProviderDate(payment.dueDate),
+    paidOn: parseProviderDate(payment.clientPaymentDate),
     invoiceUrl: textOf(payment.invoiceUrl),
     bankSlipUrl: textOf(payment.bankSlipUrl),
   };

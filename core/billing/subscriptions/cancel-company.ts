@@ -28,7 +28,7 @@ export async function cancelCompany(deps: CancelDeps, input: { companyId: number
       await sql.query(
         `UPDATE billing.subscriptions
          SET cancel_reason = coalesce(cancel_reason, 'account_deleted'), updated_at = $2,
-             cancelled_at = $2, cancelled_seq = nextval('billing.fact_seq')
+             cancelled_at = $2, cancelled_seq = nextval('billing.fact_seq'), ended_by_clock_at = NULL
          WHERE id = $1`,
         [id, time.now],
       );

@@ -26,7 +26,8 @@ export async function cancelSubscription(
        SET cancel_reason = $2, updated_at = $3,
            cancel_at_period_end = cancel_at_period_end OR NOT $4,
            cancelled_at = CASE WHEN $4 THEN $3::timestamptz END,
-           cancelled_seq = CASE WHEN $4 THEN nextval('billing.fact_seq') END
+           cancelled_seq = CASE WHEN $4 THEN nextval('billing.fact_seq') END,
+           ended_by_clock_at = CASE WHEN NOT $4 THEN ended_by_clock_at END
        WHERE id = $1`,
       [subscription.id, how.reason || 'user_request', time.now, immediate],
     );

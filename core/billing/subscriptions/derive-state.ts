@@ -22,6 +22,8 @@ export interface ChargeFact extends Fact {
 export interface ChargeTerms {
   id: number;
   dueDate: string;
+  /** The day on which the customer paid a boleto, which the provider tells days later; null before. */
+  paidOn: string | null;
   /** The cycle that its payment paid for; null before. */
   paidCycle: BillingCycle | null;
 }
@@ -57,9 +59,8 @@ export interface DerivedState {
  */
 export function deriveState(facts: SubscriptionFacts, now: Date): DerivedState {
   const story = tell(facts);
-  const currentPeriodEnd = paidUntil(facts) ?? facts.trialEndsAt;
   const over = facts.cancelled !== null || facts.closed || facts.superseded;
-  const endsAt = beforeNextCharge(facts, story, currentPeriodEnd);
+  const endsAt = beforeNextCharge(facts, story);
   const periodClosed = !over && facts.cancelAtPeriodEnd && now >= endsAt;
   const base: Base = periodClosed ? ENDED : baseState(facts, story, now);
   const blocked = !periodClosed && !facts.superseded && story.chargeback !== null;
@@ -69,11 +70,33 @@ export function deriveState(facts: SubscriptionFacts, now: Date): DerivedState {
   ];
   return {
     status: blocked ? 'suspended' : base.status,
-    currentPeriodEnd,
+    currentPeriodEnd: periodEnd(facts),
     periodClosed,
     nextMoveAt: earliest(moves),
     charges: story.charges,
   };
+}
+
+/**
+ * Whether the clock would not have ended the subscription at `end`, had all that happened before it been told by then
+ * (docs/decisions/0058).
+ */
+export function isEndRefuted(facts: SubscriptionFacts, end: Date): boolean {
+  const paidOn = new Map(facts.charges.map((charge) => [charge.id, charge.paidOn]));
+  const happenedBefore = (fact: ChargeFact) => {
+    if (seconds(fact.at) <= seconds(end)) return true;
+    const day = paidOn.get(fact.chargeId) ?? null;
+    return isPayment(fact) && day !== null && day <= localDate(end);
+  };
+  const before = {
+    ...facts,
+    cancelled: null,
+    closed: false,
+    facts: facts.facts.filter(happenedBefore),
+  };
+  const story = tell(before);
+  if (before.cancelAtPeriodEnd && end >= beforeNextCharge(before, story)) return false;
+  return baseState(before, story, end).status !== 'expired';
 }
 
 interface Story {
@@ -136,7 +159,9 @@ function settle(story: Story, receipt: ChargeFact): void {
   if (!chargeback) return;
   // A chargeback comes after whatever else the same charge had in that second, in whatever order the events arrived.
   const isHealed =
-    chargeback.chargeId === chargeId ? seconds(receipt) > seconds(chargeback) : !isLater(chargeback, paid);
+    chargeback.chargeId === chargeId
+      ? seconds(receipt.at) > seconds(chargeback.at)
+      : !isLater(chargeback, paid);
   if (isHealed) story.chargeback = null;
 }
 
@@ -180,7 +205,7 @@ function paidState(story: Story, now: Date): Base {
 }
 
 /** Each charge pays for a cycle from its due date on; from its payment when that came later. */
-function paidUntil(facts: SubscriptionFacts): Date | null {
+function periodEnd(facts: SubscriptionFacts): Date {
   const ends = facts.charges.map((charge) => {
     const payments = facts.facts.filter((fact) => fact.chargeId === charge.id && isPayment(fact));
     const paidAt = earliest(payments.map((payment) => payment.at));
@@ -188,21 +213,22 @@ function paidUntil(facts: SubscriptionFacts): Date | null {
     const paidOn = localDate(paidAt);
     return startOfLocalDay(addCycle(paidOn > charge.dueDate ? paidOn : charge.dueDate, charge.paidCycle));
   });
-  return ends.reduce((last, end) => (end && (!last || end > last) ? end : last), null);
+  return ends.reduce((last, end) => (end && (!last || end > last) ? end : last), null) ?? facts.trialEndsAt;
 }
 
 /**
  * A subscription that is to end with its period ends before its card is charged again: on the last day of a trial,
  * and after a late payment, the provider charges it before the period is over.
  */
-function beforeNextCharge(facts: SubscriptionFacts, story: Story, periodEnd: Date): Date {
-  if (facts.billingType !== 'credit_card') return periodEnd;
+function beforeNextCharge(facts: SubscriptionFacts, story: Story): Date {
+  const end = periodEnd(facts);
+  if (facts.billingType !== 'credit_card') return end;
   const open = facts.charges.filter(({ id }) => (story.charges.get(id)?.status ?? 'pending') === 'pending');
-  return earliest([periodEnd, ...open.map(({ dueDate }) => startOfLocalDay(dueDate))])!;
+  return earliest([end, ...open.map(({ dueDate }) => startOfLocalDay(dueDate))])!;
 }
 
 function inOrder(a: Fact, b: Fact): number {
-  return seconds(a) - seconds(b) || a.seq - b.seq;
+  return seconds(a.at) - seconds(b.at) || a.seq - b.seq;
 }
 
 /** The provider tells seconds; within one, the order in which we learned decides. */
@@ -210,8 +236,8 @@ export function isLater(a: Fact, b: Fact): boolean {
   return inOrder(a, b) > 0;
 }
 
-function seconds(fact: Fact): number {
-  return Math.floor(fact.at.getTime() / 1000);
+function seconds(moment: Date): number {
+  return Math.floor(moment.getTime() / 1000);
 }
 
 function earliest(moments: readonly (Date | null)[]): Date | null {
