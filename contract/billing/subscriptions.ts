@@ -189,7 +189,7 @@ export const subscriptions = {
       errors: ['INVALID_QUANTITY', 'ADDON_NOT_FOUND', 'SUBSCRIPTION_NOT_FOUND', 'SUBSCRIPTION_NOT_ACTIVE'],
       summary: 'Add an add-on',
       description:
-        'The add-on is active at once and billed by the next invoice. The quantity adds to what the subscription already has.',
+        'The add-on is active at once and billed by the next invoice. The quantity adds to what the subscription already has. A subscription that ends with its period takes no more add-ons.',
     },
     { method: 'POST', path: `${PATH}/:id/items`, body: addItemBody, responses: { 202: addedItem } },
   ),

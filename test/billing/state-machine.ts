@@ -208,9 +208,11 @@ const PLAYS: { [K in Step['do']]: (game: Play, step: Extract<Step, { do: K }>) =
           ? 'SUBSCRIPTION_NOT_ACTIVE'
           : !isChangeable(state, game.now)
             ? 'SUBSCRIPTION_NOT_FOUND'
-            : total > model.ADDONS[addonCode]!.max
-              ? 'INVALID_QUANTITY'
-              : null;
+            : state.cancelAtPeriodEnd
+              ? 'SUBSCRIPTION_NOT_ACTIVE'
+              : total > model.ADDONS[addonCode]!.max
+                ? 'INVALID_QUANTITY'
+                : null;
     assert.equal(error, refused);
     if (refused !== null) return;
     const yearly = model.PLANS[state.plan]!.cycle === 'yearly';

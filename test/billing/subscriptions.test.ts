@@ -443,6 +443,23 @@ describe('the items of a subscription', () => {
     );
   });
 
+  it('adds nothing that no invoice would bill: 400 SUBSCRIPTION_NOT_ACTIVE once it ends with its period', async () => {
+    const { apiKey, subscription } = await withSubscription(billing, {
+      addons: [{ code: 'extra_user', quantity: 1 }],
+    });
+    await billing.call('POST', `${PATH}/${subscription.id}/cancel`, { key: apiKey });
+    assertRefused(
+      await add(apiKey, subscription.id, { addon_code: 'extra_user' }),
+      400,
+      'SUBSCRIPTION_NOT_ACTIVE',
+    );
+    const { items } = (await billing.call('GET', `${PATH}/current`, { key: apiKey })).body;
+    assert.deepEqual(
+      items.map((item: { quantity: number }) => item.quantity),
+      [1, 1],
+    );
+  });
+
   it('removes an add-on, once', async () => {
     const { apiKey, subscription } = await withSubscription(billing, {
       addons: [{ code: 'extra_user', quantity: 2 }],

@@ -43,9 +43,12 @@ describe('billing', () => {
     await open();
     await page.locator('[data-tone=good]', { hasText: 'Active' }).waitFor();
     await look();
+    const addons = page.getByRole('button', { name: /^\+ / });
+    assert.notEqual(await addons.count(), 0);
     await page.getByRole('button', { name: 'Cancel the subscription' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel the subscription' }).click();
     await page.getByText('It ends with this period.').waitFor();
+    assert.equal(await addons.count(), 0);
     await billing.simulator.act({ body: { action: 'overdue' } });
     await become('past_due');
     await page.goto(`${server.url}/console/messages`);

@@ -110,7 +110,8 @@ function Items({ subscription, offered, mayPay, changes }: CurrentPlanProps) {
   const { t, i18n } = useTranslation();
   const { id } = subscription;
   const mine = subscription.items.filter(({ type }) => type === 'addon');
-  const addable = mayPay && !isEnded(subscription) ? offered.addons : [];
+  const mayAdd = mayPay && !isEnded(subscription) && !subscription.cancel_at_period_end;
+  const addable = mayAdd ? offered.addons : [];
   if (mine.length + addable.length === 0) return null;
   return (
     <Stack gap="xs">

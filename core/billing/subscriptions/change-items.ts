@@ -14,7 +14,7 @@ type ItemDeps = Pick<BillingDeps, 'db' | 'clock'>;
 /**
  * Adds units of an add-on: active at once, billed by the next invoice. Adds to the line that is there; the
  * whole line stays within max_quantity. Throws 404 ADDON_NOT_FOUND, SUBSCRIPTION_NOT_FOUND (an ended one
- * too), 400 INVALID_QUANTITY, SUBSCRIPTION_NOT_ACTIVE while suspended.
+ * too), 400 INVALID_QUANTITY, SUBSCRIPTION_NOT_ACTIVE while suspended, or when it ends with its period.
  */
 export async function addItem(
   deps: ItemDeps,
@@ -32,6 +32,10 @@ export async function addItem(
     const subscription = await loadOwn(sql, input);
     if (subscription.status === 'suspended') throw apiError('SUBSCRIPTION_NOT_ACTIVE');
     if (!isChangeable(subscription.status)) throw apiError('SUBSCRIPTION_NOT_FOUND');
+    if (subscription.cancel_at_period_end)
+      throw apiError('SUBSCRIPTION_NOT_ACTIVE', {
+        message: 'the subscription ends with its period, and no invoice would bill the add-on',
+      });
     const addon = await loadAddon(sql, input.addonCode, subscription.plan_code);
     if (!addon) throw apiError('ADDON_NOT_FOUND');
     if (quantity > addon.max_quantity) throw apiError('INVALID_QUANTITY');
