@@ -159,6 +159,8 @@ export const configSchema = z.object({
   REFRESH_TTL_DAYS: days.default(30),
   /** Days after its login that a session ends, however much it is used. */
   SESSION_MAX_DAYS: days.default(90),
+  /** The log is evidence: who looks into a break-in looks back for months. */
+  AUDIT_RETENTION_DAYS: wholeOf(30, 36_500).default(400),
   /** Where messaging reaches billing, to cancel what a deleted company still pays for. */
   BILLING_INTERNAL_URL: webUrl.optional(),
   /** Billing's own database URL; the default is DATABASE_URL with the role posthorn_billing. */
@@ -171,6 +173,8 @@ export const configSchema = z.object({
   ASAAS_BASE_URL: webUrl.optional(),
   /** Authenticates the provider's webhooks; required with ASAAS_API_KEY. */
   ASAAS_WEBHOOK_SECRET: z.string().min(1).optional(),
+  /** Shorter than the provider repeats its events, a repeated one would be taken for new. */
+  PROVIDER_EVENT_RETENTION_DAYS: wholeOf(30, 36_500).default(400),
   /** Authenticates the services to each other. */
   INTERNAL_SECRET: textOf(32).optional(),
   /** Base URL of the pages that OAuth redirects lead to; the default is FRONTEND_URL. */

@@ -212,6 +212,7 @@ export const settingGroups = {
     },
     OAUTH_GITHUB_URL: { meaning: 'GitHub itself, or a GitHub Enterprise' },
     OAUTH_GITHUB_API_URL: { meaning: 'its API' },
+    AUDIT_RETENTION_DAYS: { meaning: 'days that entries of the audit log are kept, 30 or more' },
   },
   'Take payments': {
     BILLING_INTERNAL_URL: {
@@ -224,6 +225,10 @@ export const settingGroups = {
       meaning:
         'whether billing without `ASAAS_API_KEY` may start in production, on a simulated provider that moves no money. Outside production it always may',
       start: 'true',
+    },
+    PROVIDER_EVENT_RETENTION_DAYS: {
+      meaning:
+        'days that events of the provider are kept after they were processed, 30 or more; what was not processed stays',
     },
   },
   'Stand behind proxies': {

@@ -159,6 +159,7 @@ export async function startTestBilling(
         broker,
         ingestionUrl: `${url}/v1/webhooks/asaas`,
         webhookSecret: WEBHOOK_SECRET,
+        eventRetentionDays: config.PROVIDER_EVENT_RETENTION_DAYS,
       });
       const consumer = await consumeEntitlementUpdates({ db: parts.db, broker, clock, log });
       let stopped = false;

@@ -21,4 +21,5 @@ await startBillingWorker({
   bus: await createBus({ url: billing.url, log, name: 'billing worker' }),
   broker: createInProcessBroker(),
   ingestionUrl: undefined,
+  eventRetentionDays: config.PROVIDER_EVENT_RETENTION_DAYS,
 });

@@ -29,8 +29,8 @@ const RECIPES: readonly Recipe[] = [
   { title: 'Add an endpoint', room: 'accounts', edits: endpointEdits, tests: endpointTests },
   { title: 'Add a send type', room: 'messages', edits: sendTypeEdits, tests: sendTypeTests },
   { title: 'Add an event', room: 'notes', edits: eventEdits, tests: eventTests },
-  { title: 'Add a job', room: 'audit', edits: jobEdits, tests: jobTests },
-  { title: 'Add a setting', room: 'audit', edits: settingEdits, tests: settingTests },
+  { title: 'Add a job', room: 'feedback', edits: jobEdits, tests: jobTests },
+  { title: 'Add a setting', room: 'feedback', edits: settingEdits, tests: settingTests },
   {
     title: 'Add an instance setting',
     room: 'instances',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { recordAudit } from '@posthorn/core/audit/record-audit.ts';
 import { insertEvents } from '@posthorn/core/events/insert-events.ts';
 import { newId } from '@posthorn/core/platform/ids.ts';
 import { createRetentionJob } from '@posthorn/worker/retention/retention-job.ts';
@@ -16,6 +17,8 @@ before(async () => {
 after(() => parts.close());
 
 const DAY_MS = 86_400_000;
+const AUDIT_RETENTION_DAYS = 400;
+const createJob = () => createRetentionJob({ ...parts, config: { AUDIT_RETENTION_DAYS } });
 
 async function partitionsOf(table: string): Promise<string[]> {
   const { rows } = await parts.db.query<{ name: string }>(
@@ -29,7 +32,7 @@ const dayName = (table: string, at: Date) => `${table}_${at.toISOString().slice(
 
 test('over 40 days partitions are made ahead, old ones are dropped, and no event is lost before its time', async () => {
   const { db, clock } = parts;
-  const job = createRetentionJob(parts);
+  const job = createJob();
   const kept: { id: string; at: number }[] = [];
   for (let day = 0; day < 40; day += 1) {
     // Nobody runs the job from day 10 to 20: events fall into the default partition.
@@ -82,12 +85,44 @@ test('keys, counters and deliveries are removed when their time is over, and not
        VALUES ($1, 1, $2, $3, $3, $3)`,
       [company.companyId, newId(), ago(hours)],
     );
-  await createRetentionJob(parts).runOnce();
+  await createJob().runOnce();
   const count = async (table: string) =>
     (await db.query<{ n: number }>(`SELECT count(*)::int AS n FROM ${table}`)).rows[0]!.n;
   assert.equal(await count('idempotency_keys'), 2);
   assert.equal(await count('usage_minutes'), 2);
   assert.equal(await count('webhook_deliveries'), 1);
+});
+
+test('the audit log is kept as long as the settings say, and the moves of an instance for 90 days', async () => {
+  const { db, clock } = parts;
+  const instanceId = await seedInstance(db, company.companyId);
+  const past = (days: number) => new Date(clock.now().getTime() - days * DAY_MS);
+  for (const days of [0, AUDIT_RETENTION_DAYS - 1, AUDIT_RETENTION_DAYS + 1])
+    await recordAudit(db, {
+      companyId: company.companyId,
+      userId: null,
+      action: 'session.login',
+      detail: { days },
+      traceId: null,
+      at: past(days),
+    });
+  for (const days of [89, 91])
+    await db.query(
+      `INSERT INTO instance_moves (company_id, instance_id, from_state, to_state, reason, created_at)
+       VALUES ($1, $2, 'CONNECTED', 'DISCONNECTED', $3, $4)`,
+      [company.companyId, instanceId, String(days), past(days)],
+    );
+  await createJob().runOnce();
+  const audit = await db.query<{ days: number }>(
+    `SELECT (detail ->> 'days')::int AS days FROM audit_log WHERE company_id = $1 ORDER BY id`,
+    [company.companyId],
+  );
+  assert.deepEqual(
+    audit.rows.map((row) => row.days),
+    [0, AUDIT_RETENTION_DAYS - 1],
+  );
+  const moves = await db.query('SELECT reason FROM instance_moves WHERE instance_id = $1', [instanceId]);
+  assert.deepEqual(moves.rows, [{ reason: '89' }]);
 });
 
 test('rows that were written for an instance while it was deleted are removed', async () => {
@@ -126,7 +161,7 @@ test('rows that were written for an instance while it was deleted are removed', 
       [id, company.companyId, clock.now()],
     );
   }
-  await createRetentionJob(parts).runOnce();
+  await createJob().runOnce();
   const { rows } = await db.query<{ instance_id: string; n: number }>(
     `SELECT instance_id, count(*)::integer AS n
      FROM (SELECT instance_id FROM chats UNION ALL SELECT instance_id FROM contacts
@@ -142,10 +177,10 @@ test('rows that were written for an instance while it was deleted are removed', 
 test('one process at a time does the clean-up', async () => {
   const client = await parts.db.pool.connect();
   await client.query('SELECT pg_advisory_lock(7071003)');
-  assert.equal(await createRetentionJob(parts).runOnce(), null);
+  assert.equal(await createJob().runOnce(), null);
   await client.query('SELECT pg_advisory_unlock(7071003)');
   client.release();
-  assert.equal(await createRetentionJob(parts).runOnce(), true);
+  assert.equal(await createJob().runOnce(), true);
 });
 
 test('a scheduled send is removed 14 days after any end, and one that waits stays', async () => {
@@ -171,7 +206,7 @@ test('a scheduled send is removed 14 days after any end, and one that waits stay
       [id, company.companyId, instanceId, sendAt, status, finishedAt],
     );
   }
-  await createRetentionJob(parts).runOnce();
+  await createJob().runOnce();
   const { rows } = await db.query<{ id: string }>('SELECT id FROM scheduled_sends WHERE instance_id = $1', [
     instanceId,
   ]);
@@ -180,7 +215,7 @@ test('a scheduled send is removed 14 days after any end, and one that waits stay
     assert.equal(left.has(ids[nth]!), each.stays, JSON.stringify(each));
   // No scheduled send of a deleted instance is left.
   await db.query('DELETE FROM instances WHERE id = $1', [instanceId]);
-  await createRetentionJob(parts).runOnce();
+  await createJob().runOnce();
   const after = await db.query('SELECT FROM scheduled_sends WHERE instance_id = $1', [instanceId]);
   assert.equal(after.rows.length, 0);
 });

@@ -10,12 +10,13 @@ import { passTime } from '@posthorn/core/billing/provider/simulated/pass-time.ts
 import { sendNextWebhook } from '@posthorn/core/billing/provider/simulated/send-webhooks.ts';
 import { listDueEvents, processEvent } from '@posthorn/core/billing/provider-events/process-event.ts';
 import { purgeCompanies } from '@posthorn/core/billing/purge-companies.ts';
+import { removeOldRecords } from '@posthorn/core/billing/remove-old-records.ts';
 import { runDueTask } from '@posthorn/core/billing/run-provider-tasks.ts';
 import { cancelDeleted } from '@posthorn/core/billing/subscriptions/cancel-deleted.ts';
 import { moveByClock } from '@posthorn/core/billing/subscriptions/move-by-clock.ts';
 import type { Broker } from '@posthorn/core/platform/broker/broker.ts';
 import type { Bus } from '@posthorn/core/platform/broker/bus.ts';
-import { HOUR_MS, MINUTE_MS } from '@posthorn/core/platform/durations.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '@posthorn/core/platform/durations.ts';
 import { type Loop, startLoop } from '@posthorn/core/platform/process/loop.ts';
 import type { Pulse } from '@posthorn/core/workers/pulse.ts';
 
@@ -25,6 +26,8 @@ export interface BillingWorkerDeps extends BillingDeps {
   /** Target URL of the simulated provider's webhooks; without it they are not sent. */
   ingestionUrl: string | undefined;
   webhookSecret: string;
+  /** How long events of the provider are kept after they were processed. */
+  eventRetentionDays: number;
   pulse?: Pulse;
 }
 
@@ -45,14 +48,14 @@ const EVENTS_AT_ONCE = 20;
  */
 export async function startBillingWorker(deps: BillingWorkerDeps): Promise<BillingWorker> {
   await deps.broker.declare([ENTITLEMENT_UPDATES_QUEUE]);
-  const loop = (name: string, round: () => Promise<boolean>, everyMs = LOOK_EVERY_MS) =>
+  const loop = (name: string, round: (stopping: AbortSignal) => Promise<boolean>, everyMs = LOOK_EVERY_MS) =>
     startLoop({
       everyMs,
       run: round,
       // The work is still in the database.
       onError: (err) => deps.log.warn({ err, loop: `billing ${name}` }, 'a billing round failed, retrying'),
     });
-  const loops: Partial<Record<BillingWork | 'deleted' | 'lost' | 'purge' | 'time', Loop>> = {
+  const loops: Partial<Record<BillingWork | 'deleted' | 'lost' | 'purge' | 'retention' | 'time', Loop>> = {
     events: loop('events', () => processDueEvents(deps)),
     tasks: loop('tasks', () => runDueTask(deps)),
     intents: loop('intents', async () => (await undoDueIntents(deps)) > 0),
@@ -62,6 +65,7 @@ export async function startBillingWorker(deps: BillingWorkerDeps): Promise<Billi
     // Never repeated immediately: queued updates need a moment to arrive.
     lost: loop('lost', () => requeueLostUpdates(deps).then(() => false), 5 * MINUTE_MS),
     purge: loop('purge', async () => (await purgeCompanies(deps)) > 0, HOUR_MS),
+    retention: loop('retention', (signal) => removeOld(deps, signal), DAY_MS),
     ...simulatedLoops(deps, loop),
   };
   deps.bus.on('billing', (work) => {
@@ -89,6 +93,15 @@ function simulatedLoops(
     webhooks: loop('webhooks', () => sendNextWebhook({ ...deps, url, secret: deps.webhookSecret })),
     time: loop('time', async () => (await passTime(deps)) > 0, MINUTE_MS),
   };
+}
+
+async function removeOld(deps: BillingWorkerDeps, signal: AbortSignal): Promise<boolean> {
+  try {
+    await removeOldRecords(deps, { retentionDays: deps.eventRetentionDays, signal });
+  } catch (err) {
+    if (!signal.aborted) throw err;
+  }
+  return false;
 }
 
 /** Processes a batch, each event in its own transaction; events of one company take turns at its row. */

@@ -50,6 +50,7 @@ async function startWork(deps: Parameters<typeof startBillingRoles>[0]): Promise
     ...billing,
     bus: deps.bus,
     broker: deps.broker,
+    eventRetentionDays: config.PROVIDER_EVENT_RETENTION_DAYS,
     ingestionUrl: `${withoutTrailingSlashes(base)}/v1/webhooks/asaas`,
     pulse: deps.pulse,
   });

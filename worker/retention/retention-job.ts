@@ -1,5 +1,6 @@
 import { IDEMPOTENCY_KEY_LIFETIME_S, WEBHOOK_PAYLOAD_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
 import { sweepDeviceState } from '@posthorn/core/instances/device-state.ts';
+import type { Config } from '@posthorn/core/platform/config.ts';
 import { ADVISORY_LOCKS } from '@posthorn/core/platform/database/advisory-locks.ts';
 import type { Db } from '@posthorn/core/platform/database/db.ts';
 import {
@@ -45,6 +46,8 @@ const ROWS = [
   { table: 'session_keys', column: 'temporary_since', keepMs: 30 * DAY_MS },
   // Posts for instances that nobody has connected since.
   { table: 'network_inbox', column: 'received_at', keepMs: 30 * DAY_MS },
+  // The view of a connection shows the last 20.
+  { table: 'instance_moves', column: 'created_at', keepMs: 90 * DAY_MS },
   // The counters cover the last 24 hours.
   { table: 'usage_minutes', column: 'minute', keepMs: 2 * DAY_MS },
 ];
@@ -53,6 +56,7 @@ interface Deps {
   db: Db;
   clock: Clock;
   log: Log;
+  config: Pick<Config, 'AUDIT_RETENTION_DAYS'>;
 }
 
 export type RetentionJob = LoneJob<true>;
@@ -68,7 +72,7 @@ export function createRetentionJob(deps: Deps): RetentionJob {
 }
 
 async function cleanUp(deps: Deps, signal: AbortSignal): Promise<true> {
-  const { db, clock, log } = deps;
+  const { db, clock, log, config } = deps;
   const step = (what: string, work: () => Promise<unknown>) => runStep(what, work, { log, signal });
   const now = clock.now();
   // Each step runs on its own: a blocked one must not prevent the others.
@@ -78,7 +82,8 @@ async function cleanUp(deps: Deps, signal: AbortSignal): Promise<true> {
     );
     await step(`retention of ${table.name}`, () => dropOldPartitions(db, table, { now }));
   }
-  for (const { table, column, keepMs } of ROWS)
+  const audit = { table: 'audit_log', column: 'created_at', keepMs: config.AUDIT_RETENTION_DAYS * DAY_MS };
+  for (const { table, column, keepMs } of [...ROWS, audit])
     await step(`retention of ${table}`, () =>
       deleteInBatches(db, {
         table,

@@ -1,19 +1,19 @@
 import type { Edit, TestRun } from './edits.ts';
 
-/** "Add a job" with its own example, removing old entries of the audit log. */
+/** "Add a job" with its own example, removing feedback that is done. */
 export const jobEdits: readonly Edit[] = [
   {
-    file: 'core/audit/remove-old-entries.ts',
+    file: 'core/feedback/remove-done.ts',
     create: `import type { Db } from '../platform/database/db.ts';
 
 /** At most this many go in one statement, so that none holds its locks for long. */
 const BATCH = 5_000;
 
-/** Removes one batch of the entries from before \`before\`; true: there may be more. */
-export async function removeOldEntries(deps: { db: Db }, before: Date): Promise<boolean> {
+/** Removes one batch of the feedback that was done before \`before\`; true: there may be more. */
+export async function removeDone(deps: { db: Db }, before: Date): Promise<boolean> {
   const { rowCount } = await deps.db.query(
-    \`DELETE FROM audit_log WHERE id IN
-       (SELECT id FROM audit_log WHERE created_at < $1 ORDER BY id LIMIT $2)\`,
+    \`DELETE FROM feedback WHERE id IN
+       (SELECT id FROM feedback WHERE state = 'done' AND updated_at < $1 ORDER BY id LIMIT $2)\`,
     [before, BATCH],
   );
   return rowCount === BATCH;
@@ -23,11 +23,11 @@ export async function removeOldEntries(deps: { db: Db }, before: Date): Promise<
   {
     file: 'core/platform/database/advisory-locks.ts',
     before: '  acceptOrder: 7101,\n',
-    add: '  auditRetention: 7_071_008,\n',
+    add: '  feedbackRetention: 7_071_009,\n',
   },
   {
-    file: 'worker/audit/audit-retention-job.ts',
-    create: `import { removeOldEntries } from '@posthorn/core/audit/remove-old-entries.ts';
+    file: 'worker/feedback/feedback-retention-job.ts',
+    create: `import { removeDone } from '@posthorn/core/feedback/remove-done.ts';
 import { ADVISORY_LOCKS } from '@posthorn/core/platform/database/advisory-locks.ts';
 import type { Db } from '@posthorn/core/platform/database/db.ts';
 import { DAY_MS, HOUR_MS } from '@posthorn/core/platform/durations.ts';
@@ -35,20 +35,20 @@ import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { createLoneJob, type LoneJob } from '../lone-job.ts';
 
-/** Removes entries of the audit log that are older than \`retentionDays\`. */
-export function createAuditRetentionJob(deps: {
+/** Removes feedback that was done more than \`retentionDays\` ago. */
+export function createFeedbackRetentionJob(deps: {
   db: Db;
   clock: Clock;
   log: Log;
   retentionDays: number;
 }): LoneJob<void> {
   return createLoneJob(deps, {
-    name: 'the retention of the audit log',
-    lock: ADVISORY_LOCKS.auditRetention,
+    name: 'the retention of feedback',
+    lock: ADVISORY_LOCKS.feedbackRetention,
     everyMs: HOUR_MS,
     async round(signal) {
       const before = new Date(deps.clock.now().getTime() - deps.retentionDays * DAY_MS);
-      while (!signal.aborted && (await removeOldEntries(deps, before)));
+      while (!signal.aborted && (await removeDone(deps, before)));
     },
   });
 }
@@ -56,20 +56,19 @@ export function createAuditRetentionJob(deps: {
   },
   {
     file: 'worker/roles.ts',
-    before: "import { startBillingRoles } from './billing/start.ts';\n",
-    add: "import { createAuditRetentionJob } from './audit/audit-retention-job.ts';\n",
+    before: "import { createMailSender } from './mail/mail-sender.ts';\n",
+    add: "import { createFeedbackRetentionJob } from './feedback/feedback-retention-job.ts';\n",
   },
   {
     file: 'worker/roles.ts',
     before: '    purge: createPurgeJob(parts),\n',
-    add: "    'audit retention': createAuditRetentionJob({ ...parts, retentionDays: 365 }),\n",
+    add: "    'feedback retention': createFeedbackRetentionJob({ ...parts, retentionDays: 365 }),\n",
   },
   {
-    file: 'test/audit/audit-retention.test.ts',
+    file: 'test/feedback/feedback-retention.test.ts',
     create: `import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { recordAudit } from '@posthorn/core/audit/record-audit.ts';
-import { createAuditRetentionJob } from '@posthorn/worker/audit/audit-retention-job.ts';
+import { createFeedbackRetentionJob } from '@posthorn/worker/feedback/feedback-retention-job.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { seedCompany } from '../support/seed.ts';
 
@@ -79,22 +78,24 @@ before(async () => {
 });
 after(() => parts.close());
 
-test('entries of the audit log go when their time is over, and no other', async () => {
+test('feedback goes when it was done long enough ago, and no other', async () => {
   const { db, clock } = parts;
   const { companyId } = await seedCompany(db);
-  const job = createAuditRetentionJob({ ...parts, retentionDays: 2 });
-  const entry = { companyId, userId: null, traceId: null };
-  await recordAudit(db, { ...entry, action: 'session.login', at: clock.now() });
-  clock.advance(86_400_000);
-  await recordAudit(db, { ...entry, action: 'session.logout', at: clock.now() });
+  const job = createFeedbackRetentionJob({ ...parts, retentionDays: 2 });
+  for (const state of ['open', 'done'])
+    await db.query(
+      \`INSERT INTO feedback (company_id, kind, message, state, created_at, updated_at) VALUES ($1, 'idea', 'Hi', $2, $3, $3)\`,
+      [companyId, state, clock.now()],
+    );
   const left = async () => {
     await job.runOnce();
-    const { rows } = await db.query('SELECT action FROM audit_log WHERE company_id = $1 ORDER BY id', [companyId]);
-    return rows.map(({ action }) => action);
+    const { rows } = await db.query('SELECT state FROM feedback WHERE company_id = $1 ORDER BY id', [companyId]);
+    return rows.map(({ state }) => state);
   };
-  assert.deepEqual(await left(), ['session.login', 'session.logout']);
+  clock.advance(86_400_000);
+  assert.deepEqual(await left(), ['open', 'done']);
   clock.advance(86_400_001);
-  assert.deepEqual(await left(), ['session.logout']);
+  assert.deepEqual(await left(), ['open']);
 });
 `,
   },
@@ -102,5 +103,5 @@ test('entries of the audit log go when their time is over, and no other', async 
 
 /** Tests that then have to pass. */
 export const jobTests: readonly TestRun[] = [
-  { files: ['test/audit/audit-retention.test.ts'], passes: 'entries of the audit log go' },
+  { files: ['test/feedback/feedback-retention.test.ts'], passes: 'feedback goes when it was done' },
 ];

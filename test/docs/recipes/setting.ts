@@ -1,21 +1,21 @@
 import type { Edit, TestRun } from './edits.ts';
 
-/** "Add a setting" with its own example, `AUDIT_RETENTION_DAYS`. */
+/** "Add a setting" with its own example, `FEEDBACK_RETENTION_DAYS`. */
 export const settingEdits: readonly Edit[] = [
   {
     file: 'core/platform/config.ts',
     before: '  MEDIA_MEMORY_MB: positive.default(128),\n',
-    add: '  AUDIT_RETENTION_DAYS: days.default(365),\n',
+    add: '  FEEDBACK_RETENTION_DAYS: days.default(365),\n',
   },
   {
     file: 'core/platform/setting-docs.ts',
     before: '    METRICS_TOKEN: {',
-    add: "    AUDIT_RETENTION_DAYS: { meaning: 'days that entries of the audit log are kept' },\n",
+    add: "    FEEDBACK_RETENTION_DAYS: { meaning: 'days that feedback is kept after it was done' },\n",
   },
   {
     file: 'worker/roles.ts',
     replace: 'retentionDays: 365 }',
-    by: 'retentionDays: parts.config.AUDIT_RETENTION_DAYS }',
+    by: 'retentionDays: parts.config.FEEDBACK_RETENTION_DAYS }',
   },
 ];
 
