@@ -1,9 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
+import { open, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { MEDIA_MAX_BYTES } from '@posthorn/contract/limits.ts';
 import { HOUR_MS } from '../platform/durations.ts';
+import { makeFolder } from '../platform/process/make-folder.ts';
 import { MediaRejected } from './media-rejected.ts';
 
 /** Incoming media: complete, measured, in a file of its own. */
@@ -64,7 +65,7 @@ export function createSpool(options: { directory: string }): Spool {
 
 /** Creates the folder too. */
 export async function openSpool(directory: string): Promise<Spool> {
-  await mkdir(directory, { recursive: true });
+  makeFolder(directory);
   return createSpool({ directory });
 }
 

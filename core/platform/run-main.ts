@@ -28,7 +28,7 @@ export const FOLDER_FAULTS: Readonly<Record<string, string>> = {
   EDQUOT: 'the disk is full',
   ENOTDIR: 'something in its path is no folder',
   EEXIST: 'it is no folder',
-  ENOENT: 'it is not there',
+  ENOENT: 'it is not there and cannot be made',
 };
 
 function explain(err: unknown): string {

@@ -1,6 +1,7 @@
-import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { makeFolder } from '@posthorn/core/platform/process/make-folder.ts';
 import { FOLDER_FAULTS, StartError } from '@posthorn/core/platform/run-main.ts';
 
 export interface DataDir {
@@ -20,7 +21,7 @@ export function openDataDir(given: string): DataDir {
   const pidFile = path.join(dir, 'pid');
   let lock: DatabaseSync;
   try {
-    mkdirSync(dir, { recursive: true });
+    makeFolder(dir);
     // Under root the database runs as another user, who must be able to pass through this folder; nobody may
     // list it. A folder that others use as well, such as /tmp, stays as it is.
     if (readdirSync(dir).length === 0) chmodSync(dir, process.getuid?.() === 0 ? 0o711 : 0o700);

@@ -72,6 +72,8 @@ describe('a start that fails says why in one line:', () => {
       cwd: projectRoot,
       env,
       timeout: 60_000,
+      // A start that loops without a pause hears no other signal.
+      killSignal: 'SIGKILL',
     }).catch((err) => err);
     assert.equal(ended.code, 1, ended.stderr);
     assert.match(ended.stderr, line);
@@ -91,6 +93,14 @@ describe('a start that fails says why in one line:', () => {
   for (const role of ['posthorn', 'messaging', 'worker', 'sandbox'] as const)
     it(`${role}: its folder cannot be made`, () =>
       assertOneLine(role, { DATA_DIR: noFolder() }, /a-file.* cannot be used: .*(no folder|ENOTDIR)/));
+
+  for (const role of ['posthorn', 'messaging', 'worker', 'sandbox'] as const)
+    it(`${role}: its folder cannot be made where nobody may make one`, () =>
+      assertOneLine(
+        role,
+        { DATA_DIR: '/proc/x' },
+        /\/proc\/x.* cannot be used: it is not there and cannot be made/,
+      ));
 
   const urlOf = (database: string) => {
     const url = new URL(parts.url);

@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { access, copyFile, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { makeFolder } from '../process/make-folder.ts';
 import { type Storage, StorageError, StorageMissing } from './storage.ts';
 
 const KEY = /^[\w-]+(\/[\w-]+)*$/;
@@ -17,7 +18,7 @@ export async function createDiskStorage(options: {
 }): Promise<Storage> {
   const root = path.resolve(options.directory);
   const spoolDir = path.join(root, '.spool');
-  await mkdir(spoolDir, { recursive: true });
+  makeFolder(spoolDir);
   const marker = path.join(root, MARKER);
 
   /** Marks the folder of a new installation, or one whose files were copied there. */

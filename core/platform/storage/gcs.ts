@@ -1,5 +1,5 @@
-import { mkdir } from 'node:fs/promises';
 import { Storage as GoogleStorage } from '@google-cloud/storage';
+import { makeFolder } from '../process/make-folder.ts';
 import { createGcsReads } from './gcs-read.ts';
 import { type Storage, StorageError } from './storage.ts';
 
@@ -22,7 +22,7 @@ export async function createGcsStorage(options: {
   /** The idle timeout of a read: see {@link createGcsReads}. */
   idleTimeoutMs?: number;
 }): Promise<Storage> {
-  await mkdir(options.spoolDir, { recursive: true });
+  makeFolder(options.spoolDir);
   const client = new GoogleStorage({
     ...(options.apiEndpoint ? { apiEndpoint: options.apiEndpoint } : {}),
     ...(options.projectId ? { projectId: options.projectId } : {}),

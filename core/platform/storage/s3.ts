@@ -1,4 +1,4 @@
-import { type FileHandle, mkdir, open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import {
   DeleteObjectCommand,
@@ -7,6 +7,7 @@ import {
   S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
+import { makeFolder } from '../process/make-folder.ts';
 import { PART_BYTES, putInParts, readPart } from './s3-multipart.ts';
 import { type Storage, StorageError, StorageMissing } from './storage.ts';
 
@@ -31,7 +32,7 @@ interface S3Options {
  * where the AWS SDK looks for them: AWS_ACCESS_KEY_ID, the files in ~/.aws, the machine's own role.
  */
 export async function createS3Storage(options: S3Options): Promise<Storage> {
-  await mkdir(options.spoolDir, { recursive: true });
+  makeFolder(options.spoolDir);
   const client = createClient(options);
 
   function objectOf(key: string): { Bucket: string; Key: string } {

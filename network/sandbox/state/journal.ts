@@ -4,9 +4,10 @@
  * copy into the page cache (which survives kill -9 of this process), and "acknowledged" may then
  * simply be said after it. Power loss is out of scope for a test network.
  */
-import { closeSync, mkdirSync, openSync, renameSync, truncateSync, writeSync } from 'node:fs';
+import { closeSync, openSync, renameSync, truncateSync, writeSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '@posthorn/core/platform/process/make-folder.ts';
 import type { JournalRecord } from './records.ts';
 
 export interface Journal {
@@ -120,5 +121,5 @@ function truncateIfThere(path: string) {
 }
 
 export function makeDataDir(dataDir: string): void {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeFolder(dataDir, 0o700);
 }
