@@ -86,7 +86,7 @@ export const mails = {
   accountTakenOver: (mail: {
     company: string;
     keys: number;
-    cleared: { users: number; webhooks: number; instances: number; scheduled: number } | null;
+    cleared: Record<'users' | 'webhooks' | 'instances' | 'scheduled' | 'queued' | 'proxies', number> | null;
   }): MailContent =>
     renderMail('Your account is now yours alone', [
       `You have just shown that this mailbox is yours. An account of the company “${mailName(mail.company)}” had its address before, and nobody had proven it.`,
@@ -100,6 +100,8 @@ export const mails = {
             'Webhooks disabled': String(mail.cleared.webhooks),
             'Instances disconnected': String(mail.cleared.instances),
             'Scheduled sends cancelled': String(mail.cleared.scheduled),
+            'Queued sends cancelled': String(mail.cleared.queued),
+            'Proxies removed': String(mail.cleared.proxies),
           }),
         },
       },
@@ -146,7 +148,7 @@ function hello(name: string): string {
 
 function notes(owns: boolean): MailPart[] {
   return owns
-    ? ['Nothing was deleted: enable, connect and invite again what is yours, and remove the rest.']
+    ? ['Nothing else was deleted: enable, connect and invite again what is yours, and remove the rest.']
     : [
         'The company is run by others, who can see what you do in it. If you do not know them, do not use it.',
       ];

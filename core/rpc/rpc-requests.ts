@@ -36,6 +36,27 @@ export async function insertRequest(
   );
 }
 
+/**
+ * Asks the owners of a company's instances to cancel what is queued now, in the transaction of whoever wants it; nobody
+ * waits for the answers. Gives the number of tasks.
+ */
+export async function requestCancels(
+  sql: Sql,
+  input: { companyId: number; expiresAt: Date },
+): Promise<number> {
+  const { rows } = await sql.query<{ tasks: number }>(
+    `WITH asked AS (
+       INSERT INTO network_calls (id, instance_id, shard, op, args, expires_at)
+       SELECT gen_random_uuid(), i.id, i.shard, 'cancel', jsonb_build_object('task_ids', jsonb_agg(task.task_id)), $2
+       FROM instances i JOIN outbox task ON task.instance_id = i.id
+       WHERE i.company_id = $1 GROUP BY i.id
+       RETURNING shard, jsonb_array_length(args -> 'task_ids') AS tasks)
+     SELECT tasks, pg_notify('calls', shard::text) FROM asked`,
+    [input.companyId, input.expiresAt],
+  );
+  return rows.reduce((sum, row) => sum + row.tasks, 0);
+}
+
 /** The answer, once it is there; its row goes. */
 export async function claimAnswer(sql: Sql, id: string): Promise<RpcAnswer | null> {
   const found = await sql.query<{ answer: unknown; error: string | null }>(

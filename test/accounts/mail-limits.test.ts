@@ -200,7 +200,7 @@ describe('names in mails', () => {
     const link = 'https://console.example.test/reset-password?token=x';
     for (const name of HOSTILE) {
       const company = name;
-      const cleared = { users: 1, webhooks: 1, instances: 1, scheduled: 1 };
+      const cleared = { users: 1, webhooks: 1, instances: 1, scheduled: 1, queued: 1, proxies: 1 };
       const all = {
         verificationCode: mails.verificationCode({ name, code: '123456' }),
         passwordReset: mails.passwordReset({ name, link, minutes: 30, provesOwner: true }),

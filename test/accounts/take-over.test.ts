@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { findAccountUser } from '@posthorn/core/accounts/account-user.ts';
 import { takeOver } from '@posthorn/core/accounts/mailbox/take-over.ts';
+import { newId } from '@posthorn/core/platform/ids.ts';
 import { waitFor } from '../support/process.ts';
 import type { AccountServer } from './support/account-server.ts';
 import { cookiesOf, refused } from './support/api-client.ts';
@@ -351,7 +352,16 @@ describe('an address that its owner never proved', () => {
       const hook = await api('POST', '/v1/webhooks', { key: second.key, body: { url } });
       assert.equal(hook.status, 201, hook.text);
       const instance = await api('POST', '/v1/instances', { key: second.key, body: { name: 'planted' } });
-      await server.db.query(`UPDATE instances SET wanted = 'connected' WHERE id = $1`, [instance.body.id]);
+      await server.db.query(
+        `UPDATE instances SET wanted = 'connected', proxy = 'sealed', proxy_shown = 'socks5://proxy.example.test:1080' WHERE id = $1`,
+        [instance.body.id],
+      );
+      const tasks = [newId(), newId()];
+      await server.db.query(
+        `INSERT INTO outbox (task_id, company_id, instance_id, shard, operation, created_at)
+         SELECT unnest($2::uuid[]), company_id, id, shard, 'text', now() FROM instances WHERE id = $1`,
+        [instance.body.id, tasks],
+      );
       const scheduled = await api('POST', `/v1/instances/${instance.body.id}/messages/scheduled`, {
         key: second.key,
         headers: { 'idempotency-key': 'planted' },
@@ -362,11 +372,11 @@ describe('an address that its owner never proved', () => {
         },
       });
       assert.equal(scheduled.status, 202, scheduled.text);
-      return { owner, second, agent, hookId: hook.body.id, instanceId: instance.body.id };
+      return { owner, second, agent, hookId: hook.body.id, instanceId: instance.body.id, tasks };
     }
 
     for (const [way, arrive] of Object.entries(arrivals))
-      test(`its owner comes by ${way}: the only user, no active webhook, instance or schedule, and everybody gets a mail`, async () => {
+      test(`its owner comes by ${way}: the only user, no active webhook, instance, send or proxy, and everybody gets a mail`, async () => {
         const email = newEmail();
         const planted = await plant(email);
         const jwt = await arrive(email);
@@ -391,7 +401,19 @@ describe('an address that its owner never proved', () => {
         const audit = await api('GET', '/v1/audit?action=account.taken_over', { jwt });
         assert.deepEqual(
           { ...audit.body.data[0].detail, by: '' },
-          { by: '', keys: 1, users: 2, webhooks: 1, instances: 1, scheduled: 1 },
+          { by: '', keys: 1, users: 2, webhooks: 1, instances: 1, scheduled: 1, queued: 2, proxies: 1 },
+        );
+        const kept = await server.db.query('SELECT proxy, proxy_shown FROM instances WHERE id = $1', [
+          planted.instanceId,
+        ]);
+        assert.deepEqual(kept.rows, [{ proxy: null, proxy_shown: null }]);
+        const asked = await server.db.query<{ op: string; args: { task_ids: string[] } }>(
+          'SELECT op, args FROM network_calls WHERE instance_id = $1',
+          [planted.instanceId],
+        );
+        assert.deepEqual(
+          asked.rows.map(({ op, args }) => [op, args.task_ids.toSorted()]),
+          [['cancel', planted.tasks.toSorted()]],
         );
         const told = (await server.mailsTo(email)).map((mail) => mail.subject);
         assert.ok(told.includes('Your account is now yours alone'), told.join());

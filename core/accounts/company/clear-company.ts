@@ -2,6 +2,8 @@ import { forgetCached } from '../../access/forget-cached.ts';
 import { mails } from '../../mail/mails.ts';
 import type { Sql } from '../../platform/database/db.ts';
 import { oneRow } from '../../platform/database/one-row.ts';
+import { DAY_MS } from '../../platform/durations.ts';
+import { requestCancels } from '../../rpc/rpc-requests.ts';
 import { webhookNotification } from '../../webhooks/notifications.ts';
 import type { AccountDeps } from '../deps.ts';
 
@@ -11,14 +13,20 @@ export interface ClearedCompany {
   webhooks: number;
   instances: number;
   scheduled: number;
+  queued: number;
+  proxies: number;
 }
+
+/** How long a worker may be away and still be asked to cancel what was queued. */
+const CANCEL_WITHIN_MS = DAY_MS;
 
 /** The reason that a webhook disabled here shows. */
 const WEBHOOK_REASON = 'owner_proven';
 
 /**
  * Leaves a company to one user: removes the others (with their keys and sessions), disables its webhooks, disconnects
- * its instances and cancels what is scheduled, which would go out by the phone that is paired next. Nothing else tells
+ * its instances, takes their proxies away, and cancels what is scheduled or queued, which would go out by the phone that is paired
+ * next. Nothing else tells
  * what a stranger set up who registered the company with somebody else's address: an invited second owner has a proven
  * address as well. Data, settings and credentials stay, so an honest owner can enable, connect and invite again. Runs in
  * the caller's transaction, which holds the row of the user who stays.
@@ -52,8 +60,13 @@ export async function clearCompany(
   const instances = await disconnectInstances(sql, companyId, at);
   const webhooks = await disableWebhooks(sql, companyId, at);
   const scheduled = await cancelScheduled(sql, companyId, at);
+  const queued = await requestCancels(sql, {
+    companyId,
+    expiresAt: new Date(at.getTime() + CANCEL_WITHIN_MS),
+  });
+  const proxies = await removeProxies(sql, companyId, at);
   await forgetCached(sql, `company:${companyId}`);
-  return { users: users.rows.length, webhooks, instances, scheduled };
+  return { users: users.rows.length, webhooks, instances, scheduled, queued, proxies };
 }
 
 async function disableWebhooks(sql: Sql, companyId: number, at: Date): Promise<number> {
@@ -84,6 +97,15 @@ async function disconnectInstances(sql: Sql, companyId: number, at: Date): Promi
 async function cancelScheduled(sql: Sql, companyId: number, at: Date): Promise<number> {
   const { rowCount } = await sql.query(
     `UPDATE scheduled_sends SET status = 'cancelled', finished_at = $2 WHERE company_id = $1 AND status = 'scheduled'`,
+    [companyId, at],
+  );
+  return rowCount ?? 0;
+}
+
+/** The traffic of the phone that is paired next must not pass a stranger's machine. */
+async function removeProxies(sql: Sql, companyId: number, at: Date): Promise<number> {
+  const { rowCount } = await sql.query(
+    `UPDATE instances SET proxy = NULL, proxy_shown = NULL, updated_at = $2 WHERE company_id = $1 AND proxy IS NOT NULL`,
     [companyId, at],
   );
   return rowCount ?? 0;
