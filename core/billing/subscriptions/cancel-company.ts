@@ -3,6 +3,7 @@ import type { BillingDeps } from '../deps.ts';
 import { lockCompany } from '../lock-company.ts';
 import { dropTask, queueTask } from '../provider/provider-tasks.ts';
 import { settleSubscription } from './settle-subscription.ts';
+import { stillChargedSql } from './still-charged.ts';
 
 type CancelDeps = Pick<BillingDeps, 'db' | 'clock' | 'provider'>;
 
@@ -57,9 +58,7 @@ async function begin(
     );
     const { rows } = await sql.query<{ id: number; asaas_subscription_id: string }>(
       `SELECT id, asaas_subscription_id FROM billing.subscriptions
-       WHERE company_id = $1 AND (status IN ('trialing', 'active', 'past_due', 'suspended')
-                                  OR (status = 'expired' AND closed_at IS NULL))
-       ORDER BY id`,
+       WHERE company_id = $1 AND ${stillChargedSql('subscriptions')} ORDER BY id`,
       [companyId],
     );
     const at = new Date(deps.clock.now().getTime() + CHECK_AFTER_MS);

@@ -1,5 +1,6 @@
 import type { BillingDeps } from '../deps.ts';
 import { cancelCompany } from './cancel-company.ts';
+import { stillChargedSql } from './still-charged.ts';
 
 /** Companies in one round at most. */
 const BATCH = 20;
@@ -15,9 +16,7 @@ export async function cancelDeleted(
   const { rows } = await deps.db.query<{ company_id: number }>(
     `SELECT DISTINCT subscription.company_id FROM billing.subscriptions subscription
      LEFT JOIN public.companies company ON company.id = subscription.company_id
-     WHERE (company.id IS NULL OR company.status = 'deleted')
-       AND (subscription.status IN ('trialing', 'active', 'past_due', 'suspended')
-            OR (subscription.status = 'expired' AND subscription.closed_at IS NULL))
+     WHERE (company.id IS NULL OR company.status = 'deleted') AND ${stillChargedSql('subscription')}
      ORDER BY 1 LIMIT ${BATCH}`,
   );
   let freed = 0;

@@ -2,7 +2,7 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import type { CancelBody } from '@posthorn/contract/billing/subscriptions.ts';
 import type { BillingDeps } from '../deps.ts';
 import { lockCompany } from '../lock-company.ts';
-import { isChangeable, loadOwn } from './load-live.ts';
+import { isChangeable, loadOwn } from './load-own.ts';
 import { settleSubscription } from './settle-subscription.ts';
 
 /**

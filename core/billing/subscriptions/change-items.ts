@@ -6,7 +6,7 @@ import { addonPriceCents } from '../catalog/prices.ts';
 import type { BillingDeps } from '../deps.ts';
 import { type CompanyTime, lockCompany } from '../lock-company.ts';
 import { queueTask } from '../provider/provider-tasks.ts';
-import { isChangeable, loadOwn } from './load-live.ts';
+import { isChangeable, loadOwn } from './load-own.ts';
 import { settleSubscription } from './settle-subscription.ts';
 
 type ItemDeps = Pick<BillingDeps, 'db' | 'clock'>;

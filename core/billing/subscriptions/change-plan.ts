@@ -2,7 +2,7 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import type { BillingDeps } from '../deps.ts';
 import { lockCompany } from '../lock-company.ts';
 import { queueTask } from '../provider/provider-tasks.ts';
-import { isChangeable, loadOwn } from './load-live.ts';
+import { isChangeable, loadOwn } from './load-own.ts';
 
 /**
  * Schedules a plan: it is swapped by the next PAYMENT_RECEIVED (BIL-10), and the provider is told the new

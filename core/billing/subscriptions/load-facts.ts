@@ -15,7 +15,6 @@ export interface SettledRow {
   cancel_at_period_end: boolean;
   cancelled_at: Date | null;
   cancelled_seq: number | null;
-  expired_at: Date | null;
   closed_at: Date | null;
   ended_by_clock_at: Date | null;
   superseded: boolean;
@@ -23,7 +22,7 @@ export interface SettledRow {
 
 export async function loadRow(sql: Sql, subscriptionId: number): Promise<SettledRow> {
   const { rows } = await sql.query<SettledRow>(
-    `SELECT id, company_id, status, billing_type, trial_ends_at, cancel_at_period_end, cancelled_at, cancelled_seq, expired_at,
+    `SELECT id, company_id, status, billing_type, trial_ends_at, cancel_at_period_end, cancelled_at, cancelled_seq,
             closed_at, ended_by_clock_at,
             EXISTS (SELECT FROM billing.subscriptions newer
                     WHERE newer.company_id = subscription.company_id AND newer.id > subscription.id) AS superseded
