@@ -15,6 +15,7 @@ export const SEALED: readonly SealedColumn[] = [
   { table: 'session_keys', column: 'sealed', key: { instance_id: 'uuid', kind: 'text', id: 'text' } },
   { table: 'webhooks', column: 'secret', key: { id: 'integer' } },
   { table: 'webhooks', column: 'previous_secret', key: { id: 'integer' } },
+  { table: 'webhooks', column: 'earlier_secrets', key: { id: 'integer' } },
   { table: 'webhooks', column: 'headers', key: { id: 'integer' } },
   { table: 'mails', column: 'sealed', key: { id: 'bigint' } },
   { table: 'oauth_states', column: 'secrets', key: { state_hash: 'bytea' } },

@@ -19,6 +19,7 @@ export const WebhookSchema = defineEntity({
     secret: p.blob().lazy(),
     previousSecret: p.blob().nullable().lazy(),
     previousSecretExpiresAt: p.datetime().nullable(),
+    earlierSecrets: p.blob().nullable().lazy(),
     createdAt: p.datetime(),
     updatedAt: p.datetime(),
   },

@@ -69,9 +69,9 @@ describe('sealing everything anew', () => {
       [instanceId, companyId, Array.from({ length: 1_201 }, (_, n) => old.seal({ n }))],
     );
     await db.query(
-      `INSERT INTO webhooks (company_id, url, patterns, secret, previous_secret, headers)
-       VALUES ($1, 'https://example.com', '{*}', $2, $3, $4)`,
-      [companyId, old.seal('whsec_a'), old.seal('whsec_b'), old.seal({ 'x-key': 'c' })],
+      `INSERT INTO webhooks (company_id, url, patterns, secret, previous_secret, earlier_secrets, headers)
+       VALUES ($1, 'https://example.com', '{*}', $2, $3, $4, $5)`,
+      [companyId, ...['whsec_a', 'whsec_b', [{ secret: 'whsec_c' }], { 'x-key': 'd' }].map(old.seal)],
     );
     await db.query(
       `INSERT INTO mails (company_id, kind, sealed, next_attempt_at, created_at) VALUES ($1, 'test', $2, now(), now())`,

@@ -52,8 +52,8 @@ const CONFIG: EndpointConfig = {
   path: '/',
   webhookUrl: 'http://127.0.0.1/',
   headers: [],
-  keys: [createSecretKey(Buffer.from('key'))],
-  previousKeyUntilMs: null,
+  key: createSecretKey(Buffer.from('key')),
+  earlierKeys: [],
   unusable: null,
 };
 

@@ -238,8 +238,8 @@ const STOPPED = new Error('the worker stops');
 
 function signedHeaders(config: EndpointConfig, eventId: string, body: Buffer, nowMs: number): string[] {
   const timestampS = Math.floor(nowMs / 1000);
-  const isGraceOver = config.previousKeyUntilMs !== null && config.previousKeyUntilMs <= nowMs;
-  const keys = isGraceOver ? config.keys.slice(0, 1) : config.keys;
+  const earlier = config.earlierKeys.filter(({ untilMs }) => untilMs > nowMs);
+  const keys = [config.key, ...earlier.map(({ key }) => key)];
   return [
     ...config.headers,
     'webhook-id',

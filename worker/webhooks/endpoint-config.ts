@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { Sql } from '@posthorn/core/platform/database/db.ts';
 import type { Cipher } from '@posthorn/core/platform/encryption.ts';
+import { rotatedSecrets, type SecretColumns } from '@posthorn/core/webhooks/earlier-secrets.ts';
 import { signingKey } from './sign.ts';
 
 /** The settings of a webhook that a delivery needs, ready to use. */
@@ -13,9 +14,9 @@ export interface EndpointConfig {
   path: string;
   /** Name, value, name, value: the headers of each request besides the signature. */
   headers: readonly string[];
-  keys: readonly KeyObject[];
-  /** When the secret before the last rotation stops signing; the second key is dropped then. */
-  previousKeyUntilMs: number | null;
+  key: KeyObject;
+  /** Keys of rotated secrets, each until the end of its grace. */
+  earlierKeys: readonly { key: KeyObject; untilMs: number }[];
   /** Why nothing can be sent: the secret was sealed with another key. Only its own deliveries fail. */
   unusable: Error | null;
 }
@@ -30,21 +31,19 @@ export async function readEndpointConfigs(
   const { rows } = await deps.db.query<WebhookRow>({
     name: 'webhooks-for-delivery',
     text: `
-      SELECT id, xmin::text AS version, url, headers, secret, previous_secret, previous_secret_expires_at
+      SELECT id, xmin::text AS version, url, headers, secret, previous_secret, previous_secret_expires_at,
+        earlier_secrets
       FROM webhooks WHERE id = ANY ($1::int[])`,
     values: [webhookIds],
   });
   return new Map(rows.map((row) => [row.id, toUsableConfig(deps.cipher, row)]));
 }
 
-interface WebhookRow {
+interface WebhookRow extends SecretColumns {
   id: number;
   version: string;
   url: string;
   headers: Buffer | null;
-  secret: Buffer;
-  previous_secret: Buffer | null;
-  previous_secret_expires_at: Date | null;
 }
 
 function toUsableConfig(cipher: Cipher, row: WebhookRow): EndpointConfig {
@@ -59,40 +58,32 @@ function toUsableConfig(cipher: Cipher, row: WebhookRow): EndpointConfig {
       webhookUrl,
       path: '/',
       headers: [],
-      keys: [],
-      previousKeyUntilMs: null,
+      key: NO_KEY,
+      earlierKeys: [],
       unusable,
     };
   }
 }
 
 const NOWHERE = new URL('http://invalid.invalid/');
+const NO_KEY = signingKey('');
 
 function toConfig(cipher: Cipher, row: WebhookRow): EndpointConfig {
   const url = new URL(row.url);
   const custom = row.headers ? cipher.open<Record<string, string>>(row.headers) : {};
-  const keys = [signingKey(cipher.open<string>(row.secret))];
-  const previousKey = row.previous_secret && previousKeyOf(cipher, row.previous_secret);
-  if (previousKey) keys.push(previousKey);
   return {
     version: row.version,
     url,
     webhookUrl: row.url,
     path: url.pathname + url.search,
     headers: headersOf(url, custom),
-    keys,
-    previousKeyUntilMs: previousKey ? (row.previous_secret_expires_at?.getTime() ?? null) : null,
+    key: signingKey(cipher.open<string>(row.secret)),
+    earlierKeys: rotatedSecrets(cipher, row).map(({ secret, until }) => ({
+      key: signingKey(secret),
+      untilMs: Date.parse(until),
+    })),
     unusable: null,
   };
-}
-
-/** Null if it cannot be opened: rotating repairs such a webhook, so the old secret must not block it. */
-function previousKeyOf(cipher: Cipher, sealed: Buffer): KeyObject | null {
-  try {
-    return signingKey(cipher.open<string>(sealed));
-  } catch {
-    return null;
-  }
 }
 
 function headersOf(url: URL, custom: Record<string, string>): string[] {

@@ -13,7 +13,7 @@ export function signingKey(secret: string): KeyObject {
 
 /**
  * The header `webhook-signature`: `v1,<base64 HMAC-SHA256 of "id.timestamp.body">` for each key, separated by
- * spaces. During the grace of a rotated secret both keys sign, so receivers can change at any time.
+ * spaces. During the grace of a rotated secret its key signs too, so receivers can change at any time.
  */
 export function signWebhook(
   keys: readonly KeyObject[],

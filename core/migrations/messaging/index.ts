@@ -5,6 +5,7 @@ import { WorkersOfAnyShard } from './0004-workers-of-any-shard.ts';
 import { MovedInstances } from './0005-moved-instances.ts';
 import { MessageArchives } from './0006-message-archives.ts';
 import { LoneJobs } from './0007-lone-jobs.ts';
+import { EarlierSecrets } from './0008-earlier-secrets.ts';
 
 /** Every migration of the messaging schema, oldest first. A landed one is never edited. */
 export const migrations = [
@@ -15,4 +16,5 @@ export const migrations = [
   MovedInstances,
   MessageArchives,
   LoneJobs,
+  EarlierSecrets,
 ];
