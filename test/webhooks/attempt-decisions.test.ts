@@ -14,7 +14,7 @@ import { createEndpoints, type Endpoint, type HeldDelivery } from '@posthorn/wor
 import type { PostAnswer } from '@posthorn/worker/webhooks/post-attempt.ts';
 
 const NOW_MS = 100_000;
-const CONFIG = { webhookUrl: 'https://example.com/' } as EndpointConfig;
+const CONFIG = { webhookUrl: 'https://example.com/', version: '7' } as EndpointConfig;
 
 function delivery(id: number, more: Partial<HeldDelivery> = {}): HeldDelivery {
   const leasedUntilMs = Number.POSITIVE_INFINITY;
@@ -155,6 +155,7 @@ test('an attempt ends in the outcome of its answer or failure', () => {
         deliveryId: 9,
         attempt: attempts + 1,
         webhookUrl: CONFIG.webhookUrl,
+        webhookVersion: CONFIG.version,
         eventType: 't',
         instanceId: null,
         statusCode: answer.statusCode === undefined ? 200 : answer.statusCode,

@@ -4,7 +4,7 @@ import { disableGoneWebhook } from '@posthorn/worker/webhooks/record-attempts.ts
 import { startTestMessaging, type TestMessaging } from '../support/messaging.ts';
 import { waitFor } from '../support/process.ts';
 import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
-import { seedWebhook } from './support.ts';
+import { emitEvents, logsOf, seedWebhook, startDispatcher, startReceiver } from './support.ts';
 
 let messaging: TestMessaging;
 let company: SeededCompany;
@@ -16,6 +16,14 @@ after(() => messaging.close());
 
 const call = (method: string, path: string, body: object) =>
   messaging.call(method, path, { key: company.apiKey, body });
+
+async function versionOf(webhookId: number): Promise<string> {
+  const { rows } = await messaging.parts.db.query<{ version: string }>(
+    'SELECT xmin::text AS version FROM webhooks WHERE id = $1',
+    [webhookId],
+  );
+  return rows[0]!.version;
+}
 
 /** Waits until this many statements wait for a lock of another transaction. */
 async function waitForLocks(count: number): Promise<void> {
@@ -49,7 +57,8 @@ test('a webhook that is enabled with a new address while its old one answers 410
   const old = 'http://127.0.0.1:1/old';
   const { id: webhookId } = await seedWebhook(db, company.companyId, old);
   const { moving } = await db.transaction(async (sql) => {
-    await disableGoneWebhook(sql, { webhookId, url: old, at: new Date() });
+    const webhookVersion = await versionOf(webhookId);
+    await disableGoneWebhook(sql, { webhookId, webhookVersion, webhookUrl: old, at: new Date() });
     const request = call('PATCH', `/v1/webhooks/${webhookId}`, {
       url: 'http://127.0.0.1:1/new',
       enabled: true,
@@ -61,4 +70,50 @@ test('a webhook that is enabled with a new address while its old one answers 410
   const { body: stored } = await messaging.call('GET', `/v1/webhooks/${webhookId}`, { key: company.apiKey });
   assert.deepEqual(stored, body);
   assert.deepEqual([stored.enabled, stored.disabled_reason], [true, null]);
+});
+
+test('an attempt that began before its webhook was enabled again does not disable it by a late 410', async (t) => {
+  const { parts } = messaging;
+  const own = await seedCompany(parts.db);
+  const patch = (body: object) =>
+    messaging.call('PATCH', `/v1/webhooks/${webhook.id}`, { key: own.apiKey, body });
+  const receiver = await startReceiver(async (_req, res) => {
+    if (receiver.requests > 1) return void res.end('ok');
+    await patch({ enabled: false });
+    await patch({ enabled: true });
+    res.writeHead(410).end('gone');
+  });
+  t.after(receiver.close);
+  const webhook = await seedWebhook(parts.db, own.companyId, receiver.url);
+  const dispatcher = await startDispatcher(parts);
+  t.after(dispatcher.close);
+  await emitEvents(parts, own.companyId, 1);
+  // The event goes out once more, to the webhook as its owner left it.
+  await waitFor(async () => (await logsOf(parts.db, webhook.id)).length === 2);
+  const logs = await logsOf(parts.db, webhook.id);
+  assert.deepEqual(
+    logs.map(({ attempt, status_code }) => [attempt, status_code]),
+    [
+      [1, 410],
+      [2, 200],
+    ],
+  );
+  const { body } = await messaging.call('GET', `/v1/webhooks/${webhook.id}`, { key: own.apiKey });
+  assert.deepEqual([body.enabled, body.disabled_reason], [true, null]);
+});
+
+test('a 410 that waits for a change of its webhook finds it changed', async () => {
+  const { db } = messaging.parts;
+  const webhookUrl = 'http://127.0.0.1:1/';
+  const { id: webhookId } = await seedWebhook(db, company.companyId, webhookUrl);
+  const webhookVersion = await versionOf(webhookId);
+  const { disabling } = await db.transaction(async (sql) => {
+    await sql.query('UPDATE webhooks SET updated_at = now() WHERE id = $1', [webhookId]);
+    const waits = disableGoneWebhook(db, { webhookId, webhookVersion, webhookUrl, at: new Date() });
+    await waitForLocks(1);
+    return { disabling: waits };
+  });
+  assert.deepEqual(await disabling, { hasChanged: true });
+  const { rows } = await db.query('SELECT enabled FROM webhooks WHERE id = $1', [webhookId]);
+  assert.deepEqual(rows, [{ enabled: true }]);
 });

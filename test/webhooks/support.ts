@@ -185,6 +185,7 @@ export function successOf(deliveryId: number): AttemptResult {
     deliveryId,
     attempt: 1,
     webhookUrl: '',
+    webhookVersion: '',
     eventType: 'message.read',
     instanceId: null,
     statusCode: 200,

@@ -89,7 +89,7 @@ export function judgeAges<T extends { startedAt: number }>(
 
 /** The record of an attempt, with the time of the next one. `random` in [0, 1), for the jitter. */
 export function resultOf(
-  config: Pick<EndpointConfig, 'webhookUrl'>,
+  config: Pick<EndpointConfig, 'webhookUrl' | 'version'>,
   delivery: HeldDelivery,
   answer: PostAnswer,
   end: { at: Date; random: () => number },
@@ -114,6 +114,7 @@ export function resultOf(
     deliveryId: delivery.id,
     attempt,
     webhookUrl: config.webhookUrl,
+    webhookVersion: config.version,
     eventType: delivery.type,
     instanceId: delivery.instanceId,
     statusCode: answer.statusCode,

@@ -8,6 +8,8 @@ export interface AttemptResult {
   /** From 1. */
   attempt: number;
   webhookUrl: string;
+  /** The version of the configuration it was made with. */
+  webhookVersion: string;
   eventType: string;
   instanceId: string | null;
   /** Null if there was no answer. */
@@ -35,7 +37,7 @@ export async function recordAttempts(sql: Sql, results: readonly AttemptResult[]
   // Sorted so that rows are locked in the same order as when a webhook's deliveries are deleted or retried;
   // otherwise they would deadlock.
   const sorted = results.toSorted((a, b) => a.deliveryId - b.deliveryId);
-  const rows = sorted.map(({ webhookUrl, eventType, ...result }) => ({
+  const rows = sorted.map(({ webhookUrl, webhookVersion: _, eventType, ...result }) => ({
     ...result,
     // One text that PostgreSQL cannot store would block the recording of all later results.
     response: result.response.replaceAll('\0', '\uFFFD').toWellFormed(),
@@ -97,21 +99,24 @@ ORDER BY "endedAt", "deliveryId"`,
 
 /**
  * Disables the webhook of an endpoint that answered 410, until its owner enables it again (WHK-11). If the
- * webhook has another URL by now, the answer came from a different endpoint: nothing changes, and `hasMoved` is true.
+ * webhook is no longer as the attempt knew it, the answer is to what its owner has changed since, perhaps by
+ * enabling it again: nothing changes, and `hasChanged` is true.
  */
 export async function disableGoneWebhook(
   sql: Sql,
-  gone: { webhookId: number; url: string; at: Date },
-): Promise<{ hasMoved: boolean }> {
-  await sql.query(
+  gone: { webhookId: number; webhookVersion: string; webhookUrl: string; at: Date },
+): Promise<{ hasChanged: boolean }> {
+  const disabled = await sql.query(
     `UPDATE webhooks SET enabled = false, disabled_reason = 'gone', updated_at = $3
-     WHERE id = $1 AND url = $2 AND enabled`,
-    [gone.webhookId, gone.url, gone.at],
+     WHERE id = $1 AND xmin::text = $2 AND enabled`,
+    [gone.webhookId, gone.webhookVersion, gone.at],
   );
-  // A statement of its own: one that waited for a lock would still see the webhook as it was before.
-  const moved = await sql.query('SELECT 1 FROM webhooks WHERE id = $1 AND url <> $2', [
-    gone.webhookId,
-    gone.url,
-  ]);
-  return { hasMoved: moved.rowCount !== 0 };
+  if (disabled.rowCount !== 0) return { hasChanged: false };
+  // A statement of its own: one that waited for a lock would still see the webhook as it was before. Another
+  // attempt under way may have disabled it already.
+  const left = await sql.query(
+    `SELECT 1 FROM webhooks WHERE id = $1 AND (url <> $2 OR disabled_reason IS DISTINCT FROM 'gone')`,
+    [gone.webhookId, gone.webhookUrl],
+  );
+  return { hasChanged: left.rowCount !== 0 };
 }

@@ -242,14 +242,15 @@ function record({ recorder, finder }: DispatcherContext, endpoint: Endpoint, res
 
 /**
  * Until the webhook is recorded as disabled, a claim would still see it as enabled; the deliveries of such a
- * claim are released. One that has moved meanwhile gets this delivery at its new address.
+ * claim are released. One that was changed meanwhile gets this delivery again, as it is now.
  */
 function disableGone(context: DispatcherContext, endpoint: Endpoint, result: AttemptResult): void {
   const { deps, disablings } = context;
   endpoint.changedAtMs = Number.POSITIVE_INFINITY;
   const { webhookId } = endpoint;
-  const disabling = disableGoneWebhook(deps.db, { webhookId, url: result.webhookUrl, at: result.endedAt })
-    .then(({ hasMoved }) => (hasMoved ? { ...result, nextAttemptAt: result.endedAt } : result))
+  const { webhookVersion, webhookUrl, endedAt } = result;
+  const disabling = disableGoneWebhook(deps.db, { webhookId, webhookVersion, webhookUrl, at: endedAt })
+    .then(({ hasChanged }) => (hasChanged ? { ...result, nextAttemptAt: endedAt } : result))
     .catch((err) => {
       deps.log.warn({ err }, 'disabling a webhook failed');
       return result;
