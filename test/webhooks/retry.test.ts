@@ -103,6 +103,32 @@ test('deliveries that failed for good or succeeded can be replayed under the nex
   assert.equal(none.body.total, 0);
 });
 
+test('a delivery whose eight attempts failed can be retried by hand: one attempt more, and none is scheduled', async (t) => {
+  let status = 500;
+  const delivery = await setUp(() => status);
+  t.after(delivery.close);
+  const { db, clock } = messaging.parts;
+  const isGivenUp = () => waitFor(async () => (await pendingOf(db, delivery.webhook.id)) === 0);
+  await db.query('UPDATE webhook_deliveries SET attempts = 7 WHERE webhook_id = $1', [delivery.webhook.id]);
+  await advance(clock, 3_600_000);
+  await isGivenUp();
+  await delivery.retry();
+  await delivery.logged(3);
+  await isGivenUp();
+  status = 200;
+  await delivery.retry();
+  const logs = await delivery.logged(4);
+  assert.deepEqual(
+    logs.map(({ attempt, success }) => [attempt, success]),
+    [
+      [1, false],
+      [8, false],
+      [9, false],
+      [10, true],
+    ],
+  );
+});
+
 test('retry-bulk names skipped logs with the reason; foreign logs are not found', async (t) => {
   const delivery = await setUp(() => 500);
   t.after(delivery.close);
