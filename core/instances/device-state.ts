@@ -12,6 +12,15 @@ export async function lockDeviceState(sql: Sql, instanceId: string): Promise<voi
   ]);
 }
 
+/** The account that was paired last, also after its logout; null: none was. */
+export async function formerAccount(sql: Sql, instanceId: string): Promise<string | null> {
+  const { rows } = await sql.query<{ account_jid: string }>(
+    'SELECT account_jid FROM device_syncs WHERE instance_id = $1',
+    [instanceId],
+  );
+  return rows[0]?.account_jid ?? null;
+}
+
 /**
  * A pairing begins: what is stored of another account's devices goes, and a new history may come. Chats and contacts
  * that came from traffic stay, as their messages do. Throws LeaseLost.
@@ -25,11 +34,8 @@ export async function beginDeviceSync(
   await underLease(db, instance.lease, async (sql) => {
     await lockDeviceState(sql, instance.id);
     await sql.query(LOCK_CHATS, [instance.id]);
-    const former = await sql.query<{ account_jid: string }>(
-      'SELECT account_jid FROM device_syncs WHERE instance_id = $1',
-      [instance.id],
-    );
-    if (former.rows[0] && former.rows[0].account_jid !== accountJid) await forgetAccount(sql, instance.id);
+    const former = await formerAccount(sql, instance.id);
+    if (former !== null && former !== accountJid) await forgetAccount(sql, instance.id);
     await sql.query(MAY_HAVE_HISTORY, [instance.id]);
     await sql.query(
       `INSERT INTO device_syncs (instance_id, company_id, account_jid, updated_at)

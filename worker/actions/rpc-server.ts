@@ -13,9 +13,9 @@ import {
   type RpcAnswer,
   type RpcRequest,
 } from '@posthorn/core/rpc/rpc-requests.ts';
+import { type CancelTasksDeps, cancelTasks } from '../dispatch/cancel-tasks.ts';
 import type { InstanceQueue } from '../dispatch/instance-queue.ts';
 import type { NetworkAnswer } from '../sessions/note-answer.ts';
-import { type CancelTasksDeps, cancelTasks } from './cancel-tasks.ts';
 
 export interface RpcServerDeps extends CancelTasksDeps {
   db: Db;

@@ -32,11 +32,11 @@ export interface InstanceQueue {
   attach(session: NetworkSession): void;
   detach(): void;
   /**
-   * Cancels waiting tasks: when this resolves they are recorded as cancelled and will never be sent.
+   * Cancels waiting tasks: when this resolves they are recorded as failed, for this reason, and will never be sent.
    * `underWay` lists those the network has or is receiving. Rejects if some could not be recorded: they may
    * still be sent.
    */
-  cancel(tasks: readonly TaskRef[]): Promise<{ cancelled: string[]; underWay: string[] }>;
+  cancel(tasks: readonly TaskRef[], reason?: string): Promise<{ cancelled: string[]; underWay: string[] }>;
   /** Stops after the sends in progress; resolves when their outcomes are recorded. */
   stop(): Promise<void>;
 }
@@ -93,7 +93,7 @@ export function startInstanceQueue(deps: InstanceQueueDeps, options: InstanceQue
       loop.wake();
     },
     detach: () => detach(queue),
-    cancel: (tasks) => cancel(queue, tasks),
+    cancel: (tasks, reason = 'cancelled') => cancel(queue, tasks, reason),
     async stop() {
       stopping.abort();
       queue.woken.resolve();
@@ -124,13 +124,14 @@ async function work(queue: QueueContext): Promise<boolean> {
 async function cancel(
   queue: QueueContext,
   tasks: readonly TaskRef[],
+  reason: string,
 ): Promise<{ cancelled: string[]; underWay: string[] }> {
   const { underWay, cancelled } = queue.book.cancel(tasks);
   for (const { taskId } of cancelled) queue.preparing.get(taskId)?.abort();
   const at = queue.deps.clock.now();
   const recorded = await Promise.all(
     cancelled.map(async (task) => {
-      const end = { to: 'failed', at, reason: 'cancelled', wireState: 'not_sent' } as const;
+      const end = { to: 'failed', at, reason, wireState: 'not_sent' } as const;
       const isRecorded = await queue.outcomes.keep(task, end);
       if (isRecorded) queue.book.cancelRecorded(task.taskId);
       return isRecorded;

@@ -1,6 +1,7 @@
-import { beginDeviceSync } from '@posthorn/core/instances/device-state.ts';
+import { beginDeviceSync, formerAccount } from '@posthorn/core/instances/device-state.ts';
 import { endPairing } from '@posthorn/core/instances/pairing.ts';
 import type { PairedIdentity } from '@posthorn/core/network/driver.ts';
+import { cancelTasks } from '../dispatch/cancel-tasks.ts';
 import { recordTransition } from './record-transition.ts';
 import type { SessionContext } from './session-context.ts';
 
@@ -9,6 +10,7 @@ export async function onPaired(held: SessionContext, identity: PairedIdentity): 
   const { deps, lease } = held;
   const credentials = deps.cipher.seal(identity.credentials);
   await endPairing(deps.db, { id: held.row.id, lease });
+  await leaveFormerAccount(held, identity);
   await beginDeviceSync(deps.db, { id: held.row.id, lease }, identity.jid, deps.clock.now());
   const outcome = await recordTransition(held, {
     to: 'CONNECTED',
@@ -18,4 +20,11 @@ export async function onPaired(held: SessionContext, identity: PairedIdentity): 
   // The network must not take the pairing as done, because the credentials are stored nowhere.
   if (outcome === 'refused') throw new Error(`a ${held.row.state} instance was paired`);
   held.row = { ...held.row, credentials };
+}
+
+/** Sends that were accepted for another account fail: they must not go out from this one (SND-54). */
+async function leaveFormerAccount({ deps, row, lease, queue }: SessionContext, { jid }: PairedIdentity) {
+  const former = await formerAccount(deps.db, row.id);
+  if (former === null || former === jid) return;
+  await cancelTasks(deps, { id: row.id, lease, queue }, null, 'account_changed');
 }

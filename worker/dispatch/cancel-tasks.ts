@@ -2,8 +2,8 @@ import type { Lease } from '@posthorn/core/instances/lock-leases.ts';
 import type { Sql } from '@posthorn/core/platform/database/db.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { CancelAnswer } from '@posthorn/core/rpc/owner-calls.ts';
-import type { InstanceQueue } from '../dispatch/instance-queue.ts';
-import { type OutcomeDeps, recordEnd } from '../dispatch/keep-outcomes.ts';
+import type { InstanceQueue } from './instance-queue.ts';
+import { type OutcomeDeps, recordEnd } from './keep-outcomes.ts';
 
 export interface CancelTasksDeps extends Pick<OutcomeDeps, 'recorder' | 'recordChange'> {
   db: Sql;
@@ -12,13 +12,14 @@ export interface CancelTasksDeps extends Pick<OutcomeDeps, 'recorder' | 'recordC
 
 /**
  * Cancels tasks of an instance; without `taskIds`, all of them. Only the shard's owner may run it: its
- * instance queue knows which tasks are being sent, and without a queue none are. Rejects if the end of a task
- * could not be recorded.
+ * instance queue knows which tasks are being sent, and without a queue none are. They fail with `reason`. Rejects
+ * if the end of a task could not be recorded.
  */
 export async function cancelTasks(
   deps: CancelTasksDeps,
   instance: { id: string; lease: Lease; queue: InstanceQueue | null },
   taskIds: readonly string[] | null,
+  reason = 'cancelled',
 ): Promise<CancelAnswer> {
   const found = await deps.db.query<{ task_id: string; message_id: string; operation: string }>(
     `SELECT task_id, message_id, operation FROM outbox
@@ -31,10 +32,10 @@ export async function cancelTasks(
     operation: row.operation,
   }));
   if (instance.queue) {
-    const { cancelled, underWay } = await instance.queue.cancel(tasks);
+    const { cancelled, underWay } = await instance.queue.cancel(tasks, reason);
     return { cancelled, under_way: underWay };
   }
-  const end = { to: 'failed', at: deps.clock.now(), reason: 'cancelled', wireState: 'not_sent' } as const;
+  const end = { to: 'failed', at: deps.clock.now(), reason, wireState: 'not_sent' } as const;
   await Promise.all(tasks.map((task) => recordEnd(deps, instance.lease, task, end)));
   return { cancelled: tasks.map((task) => task.taskId), under_way: [] };
 }
