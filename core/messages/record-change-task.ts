@@ -60,17 +60,24 @@ async function eventsOf(
   now: Date,
 ): Promise<NewEvent[]> {
   const { operation, failure, at } = ended;
-  if (failure) {
-    const data = {
-      ...changedFamily(message, at),
-      operation,
-      wire_state: failure.wireState,
-      reason: failure.reason,
-    };
-    return [eventOf(message, `${message.type}.delivery_failed`, data, now)];
-  }
+  if (failure) return [changeFailure(message, { operation, failure, at }, now)];
   if (operation === 'delete') return applyDelete(client, message, at, now);
   return applyEdit(client, message, { content: task.payload?.change ?? {}, at }, now);
+}
+
+/** The event of a delete or edit that failed. */
+export function changeFailure(
+  message: ChangedMessage,
+  { operation, failure, at }: Required<Pick<EndedChange, 'operation' | 'failure' | 'at'>>,
+  now: Date,
+): NewEvent {
+  const data = {
+    ...changedFamily(message, at),
+    operation,
+    wire_state: failure.wireState,
+    reason: failure.reason,
+  };
+  return eventOf(message, `${message.type}.delivery_failed`, data, now);
 }
 
 interface Task {

@@ -175,7 +175,7 @@ async function lockMessages(client: Sql, batch: readonly Progress[]): Promise<Kn
   if (ids.length > 0) {
     const found = await client.query<Row>({
       name: 'messages-progress-lock',
-      text: `${LOCK} id = ANY ($1::uuid[]) ${IN_ORDER}`,
+      text: `${LOCK_OUTBOUND} id = ANY ($1::uuid[]) ${IN_ORDER}`,
       values: [[...new Set(ids)]],
     });
     for (const row of found.rows) rows.set(row.id, row);
@@ -204,7 +204,7 @@ async function lockNamed(
 ): Promise<Map<string, Row>> {
   const found = await client.query<Row>({
     name: 'messages-progress-lock-named',
-    text: `${LOCK} id = ANY (ARRAY(
+    text: `${LOCK_OUTBOUND} id = ANY (ARRAY(
              SELECT m.id FROM unnest($1::uuid[], $2::text[]) AS w (instance_id, network_id)
              JOIN messages m ON m.instance_id = ANY (ARRAY[w.instance_id]) AND m.network_id = w.network_id
              WHERE m.network_id IS NOT NULL
@@ -214,11 +214,13 @@ async function lockNamed(
   return new Map(found.rows.map((row) => [nameOf(row.instance_id, row.network_id), row]));
 }
 
-const LOCK = `
+/** Reads and locks outbound messages; the condition follows, and then {@link IN_ORDER}. */
+export const LOCK_OUTBOUND = `
 SELECT id, company_id, instance_id, type, ${CHAT_JID_SQL}, idempotency_key, media_id, trace_id, status, failed_reason,
   is_forwarded, forwarding_score, network_id, CASE WHEN type <> 'text' OR content ? 'status_reply' THEN content END AS content
 FROM messages WHERE direction = 'outbound' AND`;
-const IN_ORDER = 'ORDER BY id FOR UPDATE';
+/** Two that lock several messages never wait in a ring. */
+export const IN_ORDER = 'ORDER BY id FOR UPDATE';
 
 const WRITE = statementOfRows({
   name: 'messages-progress-write',

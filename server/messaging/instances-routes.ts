@@ -12,6 +12,7 @@ import { requestAction } from '@posthorn/core/instances/request-action.ts';
 import { requestPairingCode } from '@posthorn/core/instances/request-pairing-code.ts';
 import type { LifecycleAction } from '@posthorn/core/instances/transitions.ts';
 import { updateInstance } from '@posthorn/core/instances/update-instance.ts';
+import { failWaiting } from '@posthorn/core/messages/fail-waiting.ts';
 import type { GraphAddress } from '@posthorn/core/network/graph-api.ts';
 import { beforeFirst } from '@posthorn/core/platform/before-first.ts';
 import type { Bus } from '@posthorn/core/platform/broker/bus.ts';
@@ -64,7 +65,7 @@ export function instancesRoutes(deps: InstancesRoutesDeps): Handlers<typeof inst
       body: await updateInstance(deps, { principal, ...params, ...body }),
     }),
     remove: async ({ principal, params, signal }) => {
-      await deleteInstance(deps, { principal, ...params, signal });
+      await deleteInstance({ ...deps, failWaiting }, { principal, ...params, signal });
       return { status: 204 };
     },
     connect: action('connect'),

@@ -29,8 +29,8 @@ async function pairWith(phone: string, id: string): Promise<TestInstance> {
   return instance;
 }
 
-/** An instance that was logged out while two accepted texts waited, and pairs again. */
-async function loggedOutWithQueue() {
+/** An instance that is paired with a fresh phone. */
+async function pairNew(): Promise<TestInstance> {
   const { db, bus } = pipeline.api.parts;
   const id = await seedInstance(db, pipeline.company.companyId, {
     state: 'CREATED',
@@ -38,9 +38,14 @@ async function loggedOutWithQueue() {
     settings: { humanize_enabled: false, anti_spam_guard_enabled: false },
   });
   bus.notify('instance', id);
-  const instance = await pairWith(pipeline.newPhone(), id);
+  return pairWith(pipeline.newPhone(), id);
+}
+
+/** An instance that was logged out while two accepted texts waited, and pairs again. */
+async function loggedOutWithQueue() {
+  const instance = await pairNew();
   const to = pipeline.newPhone();
-  await pipeline.sandbox.post('/faults', { kind: 'offline', instance: id });
+  await pipeline.sandbox.post('/faults', { kind: 'offline', instance: instance.id });
   const texts: string[] = [];
   // Within the grace period the instance still counts as connected.
   for (const text of ['first', 'second'])
@@ -90,4 +95,46 @@ describe('sends that wait while their instance is logged out', () => {
       [['third', other.jid]],
     );
   });
+});
+
+/** Accepted for a connected instance, whose network is away meanwhile. */
+async function waitingIn(instance: TestInstance, count: number): Promise<string[]> {
+  await pipeline.sandbox.post('/faults', { kind: 'offline', instance: instance.id });
+  const to = pipeline.newPhone();
+  const accepted = await Promise.all(
+    Array.from({ length: count }, (_, nth) =>
+      pipeline.send(instance, '/messages/text', { to, text: `text ${nth}` }),
+    ),
+  );
+  return accepted.map(({ message_id }) => message_id);
+}
+
+test('what waits in an instance that is deleted fails with instance_deleted, each told once', async () => {
+  const instance = await pairNew();
+  const to = pipeline.newPhone();
+  const { message_id: sent } = await pipeline.send(instance, '/messages/text', { to, text: 'sent' });
+  await pipeline.event(instance, 'message.sent', (data) => data.message_ids[0] === sent);
+  const waiting = await waitingIn(instance, 520);
+  await pipeline.call(instance, 'PUT', `/messages/${sent}/edit`, { content: 'edited' });
+  assert.equal((await pipeline.call(instance, 'DELETE', '')).status, 204);
+  await pipeline.sandbox.call('DELETE', '/faults');
+  const { rows } = await pipeline.api.parts.db.query<{
+    id: string;
+    type: string;
+    data: object;
+    more: number;
+  }>(
+    `SELECT data->'message_ids'->>0 AS id, type, data->>'reason' AS reason, data->>'wire_state' AS wire, data->>'operation' AS operation
+     FROM events WHERE instance_id = $1 AND type LIKE '%.delivery_failed' ORDER BY tx, id`,
+    [instance.id],
+  );
+  const failed = { type: 'text.delivery_failed', reason: 'instance_deleted', wire: 'not_sent' };
+  assert.deepEqual(
+    new Map(rows.map(({ id, ...event }) => [id, event])),
+    new Map<string, object>([
+      ...waiting.map((id) => [id, { ...failed, operation: null }] as const),
+      [sent, { ...failed, operation: 'edit' }] as const,
+    ]),
+  );
+  assert.equal(rows.length, waiting.length + 1);
 });
