@@ -1,14 +1,19 @@
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useTranslation } from 'react-i18next';
+import { nameFor } from './row-button.tsx';
 
-/** A button for an action that cannot be undone: it says what will happen and asks once. */
+/** A button for an action that cannot be undone, or costs money: it says what will happen and asks once. */
 export function ConfirmButton(props: {
   label: string;
   text: string;
   busy: boolean;
+  /** The thing that it is for, where there is one such button for each of several. */
+  thing?: string;
   /** Small enough for the row of a table. */
   isInRow?: boolean;
+  /** It destroys nothing. */
+  isSafe?: boolean;
   onConfirm: () => void;
 }) {
   const [opened, { open, close }] = useDisclosure(false);
@@ -18,6 +23,7 @@ export function ConfirmButton(props: {
         variant="default"
         size={props.isInRow ? 'compact-xs' : 'sm'}
         onClick={open}
+        aria-label={props.thing === undefined ? undefined : nameFor(props.label, props.thing)}
         loading={props.busy}
       >
         {props.label}
@@ -31,6 +37,7 @@ export function ConfirmButton(props: {
 export function ConfirmDialog(props: {
   label: string;
   text: string;
+  isSafe?: boolean;
   opened: boolean;
   onClose: () => void;
   onConfirm: () => void;
@@ -51,7 +58,7 @@ export function ConfirmDialog(props: {
             {t('common.actions.leave')}
           </Button>
           <Button
-            color="red"
+            {...(!props.isSafe && { color: 'red' })}
             onClick={() => {
               // While it fades away it still takes a second click.
               if (!props.opened) return;

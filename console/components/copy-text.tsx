@@ -2,12 +2,17 @@ import { Button, Code, Group, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { copyText } from './copy.ts';
+import { nameFor } from './row-button.tsx';
 
 /** How long the button shows that it has copied. */
 const SAID_MS = 2_000;
 
-/** An id, a secret or a trace id, with a button that copies it. */
-export function CopyText({ label, text }: { label?: string; text: string }) {
+/**
+ * An id, a secret or a trace id, with a button that copies it. `thing`: what it belongs to, where there is one for each of
+ * several.
+ */
+export function CopyText({ label, text, thing }: { label?: string; text: string; thing?: string }) {
+  const named = [label, thing].filter(Boolean).join(' ');
   return (
     <Group gap={6} wrap="nowrap">
       {label && (
@@ -16,7 +21,7 @@ export function CopyText({ label, text }: { label?: string; text: string }) {
         </Text>
       )}
       <Code className="foreign">{text}</Code>
-      <CopyButton text={text} {...(label ? { label } : {})} />
+      <CopyButton text={text} {...(named ? { label: named } : {})} />
     </Group>
   );
 }
@@ -30,7 +35,7 @@ export function CopyButton({ label, text }: { label?: string; text: string }) {
       size="compact-xs"
       variant="default"
       flex="none"
-      aria-label={label ? `${says}: ${label}` : undefined}
+      aria-label={label ? nameFor(says, label) : undefined}
       onClick={async () => {
         setCopied(await copyText(text));
         setTimeout(() => setCopied(false), SAID_MS);

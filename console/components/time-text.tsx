@@ -10,12 +10,19 @@ const exactFormat = byLanguage(
 
 /**
  * "3 min ago", for as long as it is looked at, with the exact time in the person's zone on hover. For what has an hour of
- * its own, `isExact` shows that, and the other on hover.
+ * its own, `exact` shows that, and the other on hover. Details show `both`: not everybody can hover.
  */
-export function TimeText({ at, isExact = false }: { at: string; isExact?: boolean }) {
+export function TimeText({ at, shows = 'relative' }: { at: string; shows?: 'relative' | 'exact' | 'both' }) {
   const { i18n } = useTranslation();
   const relative = useSyncExternalStore(onTick, () => relativeTime(new Date(at), new Date(), i18n.language));
   const exact = exactTime(at, i18n.language);
+  if (shows === 'both')
+    return (
+      <time dateTime={at}>
+        {relative}, <span className="whole">{exact}</span>
+      </time>
+    );
+  const isExact = shows === 'exact';
   return (
     <time dateTime={at} title={isExact ? relative : exact}>
       {isExact ? exact : relative}

@@ -24,8 +24,8 @@ export function Timeline({ moments }: { moments: readonly Moment[] }) {
           <Text size="sm" flex={1} className="foreign">
             {text}
           </Text>
-          <Text size="sm" c="dimmed" flex="none">
-            {at && <TimeText at={at} />}
+          <Text size="sm" c="dimmed" ta="end">
+            {at && <TimeText at={at} shows="both" />}
           </Text>
         </Group>
       ))}

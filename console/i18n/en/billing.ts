@@ -48,7 +48,13 @@ export const billing = {
     cancelText: 'It stays until the end of the period that is paid, and ends then.',
     addons: 'Add-ons',
     fromNextPayment: 'charged from the next payment on',
+    addItem: 'Add {{name}} ({{price}})',
+    addItemText: {
+      monthly: '{{name}} costs {{price}} a month. It counts at once and is charged from the next payment on.',
+      yearly: '{{name}} costs {{price}} a year. It counts at once and is charged from the next payment on.',
+    },
     removeItem: 'Remove',
+    removeItemText: 'What {{name}} allows ends at once. To have it again, add it anew.',
   },
   charges: {
     title: 'Charges',

@@ -50,7 +50,13 @@ export const billing: Translations['billing'] = {
     cancelText: 'Ela fica até o fim do período pago e então termina.',
     addons: 'Adicionais',
     fromNextPayment: 'cobrado a partir do próximo pagamento',
+    addItem: 'Adicionar {{name}} ({{price}})',
+    addItemText: {
+      monthly: '{{name}} custa {{price}} por mês. Vale na hora e é cobrado a partir do próximo pagamento.',
+      yearly: '{{name}} custa {{price}} por ano. Vale na hora e é cobrado a partir do próximo pagamento.',
+    },
     removeItem: 'Remover',
+    removeItemText: 'O que {{name}} permite termina na hora. Para tê-lo de novo, adicione-o outra vez.',
   },
   charges: {
     title: 'Cobranças',

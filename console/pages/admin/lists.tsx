@@ -1,12 +1,14 @@
-import { Button, Stack, Table } from '@mantine/core';
+import { Stack, Table } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useUser } from '../../api/api-context.ts';
 import { ApiError } from '../../api/api-error.tsx';
 import { InstanceStateBadge } from '../../api/instance-state.tsx';
 import { Shown } from '../../api/shown.tsx';
 import type { useFeed } from '../../api/use-feed.ts';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
+import { RowButton, shortText } from '../../components/row-button.tsx';
 import { StateBadge, type Tone } from '../../components/state-badge.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { WindowRows } from '../../components/window-rows.tsx';
@@ -59,6 +61,7 @@ function AdminRows<Row extends { id: number | string }>(props: {
 export function Companies() {
   const { t } = useTranslation();
   const { list, change } = useCompanies();
+  const { company_id: platformId } = useUser();
   return (
     <AdminRows
       head={[t('session.company'), t('common.fields.state'), t('admin.people'), t('instances.title'), '']}
@@ -69,26 +72,26 @@ export function Companies() {
         <StateBadge key="state" tone={TONES[status] ?? 'idle'} label={t(`admin.states.${status}`)} />,
         users,
         instances,
-        status === 'active' && (
+        // The platform itself cannot be suspended.
+        status === 'active' && id !== platformId && (
           <ConfirmButton
             key="suspend"
             isInRow
             label={t('admin.suspend')}
+            thing={name}
             text={t('admin.suspendText', { name })}
             busy={change.isPending}
             onConfirm={() => change.mutate({ id, suspend: true })}
           />
         ),
         status === 'suspended' && (
-          <Button
+          <RowButton
             key="reactivate"
-            size="compact-xs"
-            variant="default"
-            loading={change.isPending}
+            label={t('admin.reactivate')}
+            thing={name}
+            busy={change.isPending}
             onClick={() => change.mutate({ id, suspend: false })}
-          >
-            {t('admin.reactivate')}
-          </Button>
+          />
         ),
       ]}
     />
@@ -129,9 +132,12 @@ export function ProviderEvents() {
         <StateBadge key="state" tone={TONES[status] ?? 'idle'} label={t(`admin.states.${status}`)} />,
         error,
         <TimeText key="at" at={at} />,
-        <Button key="again" size="compact-xs" variant="default" onClick={() => reprocess.mutate(id)}>
-          {t('admin.reprocess')}
-        </Button>,
+        <RowButton
+          key="again"
+          label={t('admin.reprocess')}
+          thing={`${event} ${id}`}
+          onClick={() => reprocess.mutate(id)}
+        />,
       ]}
     />
   );
@@ -150,14 +156,12 @@ export function AllFeedback() {
         company,
         <StateBadge key="state" tone={TONES[state] ?? 'idle'} label={t(`admin.states.${state}`)} />,
         <TimeText key="at" at={at} />,
-        <Button
+        <RowButton
           key="done"
-          size="compact-xs"
-          variant="default"
+          label={t(state === 'open' ? 'admin.markDone' : 'admin.markOpen')}
+          thing={shortText(message)}
           onClick={() => change.mutate({ id, state: state === 'open' ? 'done' : 'open' })}
-        >
-          {t(state === 'open' ? 'admin.markDone' : 'admin.markOpen')}
-        </Button>,
+        />,
       ]}
     />
   );

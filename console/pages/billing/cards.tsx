@@ -1,4 +1,4 @@
-import { Button, Group, NumberInput, SimpleGrid, Text, TextInput } from '@mantine/core';
+import { Group, NumberInput, SimpleGrid, Text, TextInput } from '@mantine/core';
 import type { Card as CardRecord } from '@posthorn/sdk/index.ts';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -6,6 +6,7 @@ import { ApiError } from '../../api/api-error.tsx';
 import { MutationForm } from '../../api/mutation-form.tsx';
 import { Card } from '../../components/card.tsx';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
+import { RowButton } from '../../components/row-button.tsx';
 import { cardName } from './card-name.ts';
 import type { BillingChanges } from './use-billing.ts';
 
@@ -29,17 +30,16 @@ export function Cards({ cards, profileId, mayPay, changes }: CardsProps) {
             {isDefault && ` (${t('billing.cards.default')})`}
           </Text>
           {mayPay && !isDefault && (
-            <Button
-              size="compact-xs"
-              variant="default"
+            <RowButton
+              label={t('billing.cards.makeDefault')}
+              thing={cardName(brand, last4)}
               onClick={() => changeCard.mutate({ id, what: 'makeDefault' })}
-            >
-              {t('billing.cards.makeDefault')}
-            </Button>
+            />
           )}
           {mayPay && (
             <ConfirmButton
               label={t('billing.cards.remove')}
+              thing={cardName(brand, last4)}
               text={t('billing.cards.removeText', { card: cardName(brand, last4) })}
               busy={changeCard.isPending}
               isInRow

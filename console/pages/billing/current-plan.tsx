@@ -125,27 +125,31 @@ function Items({ subscription, offered, mayPay, changes }: CurrentPlanProps) {
             {item.scheduled_for_next_cycle && ` (${t('billing.plan.fromNextPayment')})`}
           </Text>
           {mayPay && (
-            <Button
-              size="compact-xs"
-              variant="default"
-              onClick={() => changes.removeItem.mutate({ id, itemId: item.id })}
-            >
-              {t('billing.plan.removeItem')}
-            </Button>
+            <ConfirmButton
+              isInRow
+              label={t('billing.plan.removeItem')}
+              thing={item.display_name}
+              text={t('billing.plan.removeItemText', { name: item.display_name })}
+              busy={changes.removeItem.isPending && changes.removeItem.variables.itemId === item.id}
+              onConfirm={() => changes.removeItem.mutate({ id, itemId: item.id })}
+            />
           )}
         </Group>
       ))}
       <Group gap="xs">
-        {addable.map(({ code, display_name: name, price_cents: cents, currency }) => (
-          <Button
+        {addable.map(({ code, display_name: name, cycle, price_cents: cents, currency }) => (
+          <ConfirmButton
             key={code}
-            size="compact-sm"
-            variant="default"
-            disabled={changes.addItem.isPending}
-            onClick={() => changes.addItem.mutate({ id, code })}
-          >
-            + {name}, {moneyText(cents, currency, i18n.language)}
-          </Button>
+            isInRow
+            isSafe
+            label={t('billing.plan.addItem', { name, price: moneyText(cents, currency, i18n.language) })}
+            text={t(`billing.plan.addItemText.${cycle}`, {
+              name,
+              price: moneyText(cents, currency, i18n.language),
+            })}
+            busy={changes.addItem.isPending && changes.addItem.variables.code === code}
+            onConfirm={() => changes.addItem.mutate({ id, code })}
+          />
         ))}
       </Group>
     </Stack>

@@ -26,7 +26,7 @@ export function ProductCard({ instanceId, product }: { instanceId: string; produ
           {isHidden && <StateBadge tone="idle" label={t('catalog.hidden')} />}
           {review && <Review status={review} />}
         </Group>
-        <CopyText label={t('common.fields.id')} text={product.id} />
+        <CopyText label={t('common.fields.id')} text={product.id} thing={name} />
       </Stack>
     </Paper>
   );

@@ -3,7 +3,9 @@ import { useDisclosure } from '@mantine/hooks';
 import { useRouter } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { textOfMessage } from '../../api/message-status.tsx';
 import { ConfirmDialog } from '../../components/confirm-button.tsx';
+import { nameFor, shortText } from '../../components/row-button.tsx';
 import type { BubbleProps } from './bubble-props.ts';
 
 const EMOJIS = ['👍', '❤️', '😂', '😮', '😢', '🙏'] as const;
@@ -23,7 +25,15 @@ export function BubbleMenu({ message, act, onQuote, onEdit }: BubbleProps) {
     <>
       <Menu position={isOwn ? 'bottom-end' : 'bottom-start'} width={220} opened={isOpen} onChange={setOpen}>
         <Menu.Target>
-          <Button size="compact-xs" variant="subtle" color="gray" aria-label={t('chats.actions.label')}>
+          <Button
+            size="compact-xs"
+            variant="subtle"
+            color="gray"
+            aria-label={nameFor(
+              t('chats.actions.label'),
+              shortText(textOfMessage(message) || message.message_type),
+            )}
+          >
             ⋯
           </Button>
         </Menu.Target>

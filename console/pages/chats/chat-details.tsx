@@ -9,6 +9,7 @@ import { Shown } from '../../api/shown.tsx';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { CopyText } from '../../components/copy-text.tsx';
 import { Facts } from '../../components/facts.tsx';
+import { shortText } from '../../components/row-button.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { useChat } from './use-chats.ts';
 import { useBlock, useLabels, useNotes, useParty } from './use-details.ts';
@@ -166,6 +167,7 @@ function Notes({ instanceId, chatId }: Of) {
                 </Text>
                 <ConfirmButton
                   label={t('chats.details.removeNote')}
+                  thing={shortText(note)}
                   text={t('chats.details.removeNoteText')}
                   busy={remove.isPending}
                   isInRow

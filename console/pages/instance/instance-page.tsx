@@ -64,11 +64,11 @@ function Overview({ instance, connection }: ShownInstance) {
             [t('instances.network'), instance.driver],
             [
               t('instances.connectedAt'),
-              instance.connected_at && <TimeText key="at" at={instance.connected_at} />,
+              instance.connected_at && <TimeText key="at" at={instance.connected_at} shows="both" />,
             ],
             [t('instances.lastError'), instance.last_error],
             [t('instances.restriction'), instance.restriction],
-            [t('common.fields.created'), <TimeText key="created" at={instance.created_at} />],
+            [t('common.fields.created'), <TimeText key="created" at={instance.created_at} shows="both" />],
             [t('common.fields.id'), <CopyText key="id" text={instance.id} />],
           ]}
         />

@@ -7,6 +7,7 @@ import { bytesText } from '../../components/bytes-text.ts';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { CopyText } from '../../components/copy-text.tsx';
 import { ButtonLink } from '../../components/links.tsx';
+import { nameFor } from '../../components/row-button.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 
 /** One stored file: shown, sent from here, or deleted. */
@@ -25,18 +26,20 @@ export function MediaCard({ file, onRemove }: { file: MediaItem; onRemove: () =>
         <Text size="sm" c="dimmed">
           {type}, {bytesText(file.file_size, i18n.language)}, <TimeText at={file.created_at} />
         </Text>
-        <CopyText text={id} />
+        <CopyText text={id} thing={label} />
         <Group gap="xs">
           <ButtonLink
             variant="default"
             to="/messages/new"
             search={{ instance, media: id, kind: sendOf(type) }}
+            aria-label={nameFor(t('media.send'), label)}
           >
             {t('media.send')}
           </ButtonLink>
           {mayManage && (
             <ConfirmButton
               label={t('media.remove')}
+              thing={label}
               text={t('media.removeText', { name: label })}
               busy={false}
               onConfirm={onRemove}

@@ -1,4 +1,4 @@
-import { Button, Stack, Table } from '@mantine/core';
+import { Stack, Table } from '@mantine/core';
 import type { QueueTask } from '@posthorn/sdk/index.ts';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/api-error.tsx';
@@ -8,6 +8,7 @@ import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { durationText } from '../../components/duration-text.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { TextLink } from '../../components/links.tsx';
+import { RowButton } from '../../components/row-button.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { useSecondsUntil } from '../../components/use-seconds-until.ts';
 import { WindowRows } from '../../components/window-rows.tsx';
@@ -64,6 +65,7 @@ export function QueueList({ instanceId }: { instanceId: string }) {
 function TaskCells(props: { task: QueueTask; instanceId: string; onCancel: () => void }) {
   const { t } = useTranslation();
   const { task, instanceId } = props;
+  const party = partyOf(t, task.chat_jid);
   return (
     <>
       <Table.Td>
@@ -75,15 +77,17 @@ function TaskCells(props: { task: QueueTask; instanceId: string; onCancel: () =>
           {task.operation}
         </TextLink>
       </Table.Td>
-      <Table.Td className="foreign">{partyOf(t, task.chat_jid)}</Table.Td>
+      <Table.Td className="foreign">{party}</Table.Td>
       <Table.Td>{task.typing_until ? <Typing until={task.typing_until} /> : t('queue.waiting')}</Table.Td>
       <Table.Td>
         <TimeText at={task.created_at} />
       </Table.Td>
       <Table.Td>
-        <Button size="compact-xs" variant="default" onClick={props.onCancel}>
-          {t('common.actions.cancel')}
-        </Button>
+        <RowButton
+          label={t('common.actions.cancel')}
+          thing={`${task.operation}, ${party}`}
+          onClick={props.onCancel}
+        />
       </Table.Td>
     </>
   );

@@ -1,4 +1,4 @@
-import { Button, Stack, Table } from '@mantine/core';
+import { Stack, Table } from '@mantine/core';
 import type { ScheduledSend } from '@posthorn/sdk/index.ts';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/api-error.tsx';
@@ -6,6 +6,7 @@ import { textOfMessage } from '../../api/message-status.tsx';
 import { Shown } from '../../api/shown.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { TextLink } from '../../components/links.tsx';
+import { RowButton, shortText } from '../../components/row-button.tsx';
 import { StateBadge, type Tone } from '../../components/state-badge.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { WindowRows } from '../../components/window-rows.tsx';
@@ -80,13 +81,11 @@ function SendCells({ send, onCancel }: { send: ScheduledSend; onCancel: () => vo
         />
       </Table.Td>
       <Table.Td>
-        <TimeText at={send.send_at} isExact={status === 'scheduled'} />
+        <TimeText at={send.send_at} shows={status === 'scheduled' ? 'exact' : 'relative'} />
       </Table.Td>
       <Table.Td>
         {status === 'scheduled' && (
-          <Button size="compact-xs" variant="default" onClick={onCancel}>
-            {t('common.actions.cancel')}
-          </Button>
+          <RowButton label={t('common.actions.cancel')} thing={shortText(text)} onClick={onCancel} />
         )}
       </Table.Td>
     </>

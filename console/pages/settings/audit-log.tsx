@@ -60,7 +60,7 @@ export function AuditLog() {
                   )}
                 </Table.Td>
                 <Table.Td>
-                  <TimeText at={entry.created_at} />
+                  <TimeText at={entry.created_at} shows="both" />
                 </Table.Td>
               </>
             )}

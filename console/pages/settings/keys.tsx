@@ -58,6 +58,7 @@ export function Keys() {
                     <ConfirmButton
                       isInRow
                       label={t('settings.keys.revoke')}
+                      thing={`${key.name} …${key.last4}`}
                       text={t('settings.keys.revokeText')}
                       busy={false}
                       onConfirm={() => revoke.mutate(key.id)}

@@ -81,6 +81,7 @@ function Person(props: { person: User; onRole: (role: GivenRole) => void; onRemo
           <ConfirmButton
             isInRow
             label={t('settings.team.remove')}
+            thing={person.name}
             text={t('settings.team.removeText', { name: person.name })}
             busy={false}
             onConfirm={props.onRemove}

@@ -1,10 +1,11 @@
-import { Button, Group, Paper, Stack, Text } from '@mantine/core';
+import { Group, Paper, Stack, Text } from '@mantine/core';
 import type { StatusItem } from '@posthorn/sdk/index.ts';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useMayManage } from '../../api/api-context.ts';
 import { MediaView } from '../../api/media-view.tsx';
 import { Shown } from '../../api/shown.tsx';
+import { RowButton, shortText } from '../../components/row-button.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { useViews } from './use-status.ts';
 
@@ -31,9 +32,11 @@ export function StatusCard({ instanceId, status }: { instanceId: string; status:
             <TimeText at={status.posted_at} />
           </Text>
           {direction === 'outbound' && mayManage && !isAsked && (
-            <Button size="compact-sm" variant="default" onClick={() => ask(true)}>
-              {t('status.views')}
-            </Button>
+            <RowButton
+              label={t('status.views')}
+              thing={shortText(content) || type}
+              onClick={() => ask(true)}
+            />
           )}
         </Group>
         {isAsked && <Views instanceId={instanceId} statusId={id} />}

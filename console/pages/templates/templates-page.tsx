@@ -115,6 +115,7 @@ function TemplateCells(props: { template: MessageTemplate; isBusy: boolean; onRe
         <ConfirmButton
           isInRow
           label={t('templates.remove')}
+          thing={`${name}, ${language}`}
           text={t('templates.removeText', { name, of: language })}
           busy={props.isBusy}
           onConfirm={props.onRemove}

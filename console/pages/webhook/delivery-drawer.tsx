@@ -93,7 +93,7 @@ function Attempt({ log }: { log: DeliveryLog }) {
           <StateBadge tone={attemptTone(log)} label={outcomeOf(t, log)} />
         </Group>
         <Text size="sm">
-          <TimeText at={log.created_at} />
+          <TimeText at={log.created_at} shows="both" />
           <Timing log={log} />
         </Text>
       </Group>

@@ -75,7 +75,7 @@ export function WebhookDetails({ webhook, update, test, rotate, remove }: { webh
               [t('common.fields.state'), <WebhookState key="state" webhook={webhook} />],
               [t('webhooks.events'), webhook.events.join(', ')],
               [t('webhooks.instance'), <InstanceName key="instance" id={webhook.instance_id} />],
-              [t('common.fields.created'), <TimeText key="created" at={webhook.created_at} />],
+              [t('common.fields.created'), <TimeText key="created" at={webhook.created_at} shows="both" />],
             ]}
           />
         )}
