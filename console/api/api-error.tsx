@@ -2,8 +2,9 @@ import { PosthornError } from '@posthorn/sdk/index.ts';
 import type { TFunction } from 'i18next';
 import { useTranslation } from 'react-i18next';
 import { ErrorBox } from '../components/error-box.tsx';
+import { faultText } from './fault-words.ts';
 
-/** The error of a request: our text for its code if there is one, else the service's message. */
+/** The error of a request: our text for its code if there is one, else the service's message, in our words if we can. */
 export function ApiError(props: { error: unknown; onRetry?: () => void; hint?: string | undefined }) {
   const { error, onRetry, hint } = props;
   const { t } = useTranslation();
@@ -21,7 +22,7 @@ export function ApiError(props: { error: unknown; onRetry?: () => void; hint?: s
 
 export function textOf(t: TFunction, error: unknown): string {
   if (!(error instanceof PosthornError)) return t('common.errors.unknown');
-  return textOfCode(t, error.code) ?? error.message;
+  return textOfCode(t, error.code) ?? faultText(t, error.message);
 }
 
 /** Null for a code without a text of ours. */

@@ -1,5 +1,4 @@
 import type { TFunction } from 'i18next';
-import type { FieldSchema } from './use-send-kinds.ts';
 
 /** In place of the library's own separators, which stand in the words of the contract. */
 const SEPARATOR = '|';
@@ -11,13 +10,18 @@ export function fieldName(t: TFunction, name: string): string {
 }
 
 /** The contract's description of a field, in the person's language where the console has it. */
-export function fieldHint(t: TFunction, { description }: FieldSchema): string | undefined {
+export function fieldHint(t: TFunction, { description }: { description?: string }): string | undefined {
   return description && wordsOf(t, 'fieldHints', description, description);
+}
+
+/** A sentence of the service, in the person's language where the console has it. */
+export function sentence(t: TFunction, words: string): string {
+  return wordsOf(t, 'sentences', words, words);
 }
 
 function wordsOf(
   t: TFunction,
-  table: 'fieldNames' | 'fieldHints',
+  table: 'fieldNames' | 'fieldHints' | 'sentences',
   name: string,
   defaultValue: string,
 ): string {

@@ -54,6 +54,31 @@ export const fieldNames: Translations['fieldNames'] = {
   font: 'Fonte',
   media_url: 'Endereço do arquivo',
   media_id: 'Id do arquivo',
+  code: 'Código',
+  company_name: 'Empresa',
+  content: 'Conteúdo',
+  current_password: 'Senha atual',
+  cvv: 'Código de segurança',
+  document_number: 'Número do documento',
+  email: 'E-mail',
+  events: 'Eventos',
+  exp_month: 'Mês',
+  exp_year: 'Ano',
+  holder_name: 'Nome no cartão',
+  instance_id: 'Instância',
+  legal_name: 'Nome ou razão social',
+  message: 'Mensagem',
+  new_email: 'Novo e-mail',
+  new_password: 'Nova senha',
+  note: 'Nota',
+  number: 'Número do cartão',
+  owner_email: 'E-mail',
+  owner_name: 'Seu nome',
+  password: 'Senha',
+  phone: 'Telefone',
+  proxy: 'Proxy',
+  role: 'Papel',
+  send_at: 'Enviar em',
 };
 
 export const fieldHints: Translations['fieldHints'] = {
@@ -128,4 +153,33 @@ export const fieldHints: Translations['fieldHints'] = {
   'The background color, as #RRGGBB': 'A cor de fundo, como #RRGGBB',
   '0 system, 1 system_text, 2 fb_script, 6 system_bold, 7 morningbreeze, 8 calistoga, 10 courierprime_bold':
     '0 system, 1 system_text, 2 fb_script, 6 system_bold, 7 morningbreeze, 8 calistoga, 10 courierprime_bold',
+};
+
+export const sentences: Translations['sentences'] = {
+  'is already the address of this account': 'já é o endereço desta conta',
+  'new_email: is already the address of this account': 'Este já é o endereço desta conta.',
+  'the media is empty': 'O arquivo está vazio.',
+  'failed to read file': 'O arquivo não pôde ser lido.',
+  'provide only one of media_url, media_id, media_base64':
+    'Dê só um arquivo: o endereço, o id ou o próprio arquivo.',
+  'one of media_url, media_id, media_base64 or a file is required':
+    'Falta o arquivo: dê o endereço, o id ou o próprio arquivo.',
+  'media_url or file upload required': 'Falta o arquivo.',
+  'content is required': 'Falta o conteúdo.',
+  'only outbound messages can be edited': 'Só mensagens enviadas daqui podem ser editadas.',
+  'cannot edit a deleted message': 'Uma mensagem apagada não pode ser editada.',
+  'messages of this type cannot be forwarded': 'Mensagens deste tipo não podem ser encaminhadas.',
+  'this status is your own; you can reply only to received statuses':
+    'Este status é seu: só se responde aos recebidos.',
+  'label limit reached': 'Não cabem mais etiquetas: são no máximo 20.',
+  'the invite is not valid, or was revoked': 'O convite não é válido ou foi revogado.',
+  'proxy: must be at a public address': 'O proxy precisa ter um endereço público.',
+  'you cannot remove yourself; delete the account instead':
+    'Você não pode remover a si mesmo. Exclua a conta em vez disso.',
+  'the company needs an owner': 'A empresa precisa de um proprietário.',
+  'a company of this name already exists': 'Já existe uma empresa com este nome.',
+  'the webhook is disabled': 'O webhook está desativado.',
+  'the task is being sent': 'A mensagem está sendo enviada agora.',
+  'an attempt is under way': 'Uma tentativa está em curso.',
+  'the payload is no longer kept': 'O conteúdo não está mais guardado.',
 };

@@ -4,7 +4,7 @@ export { catalog } from './catalog.ts';
 export { chats } from './chats.ts';
 export { common } from './common.ts';
 export { events } from './events.ts';
-export { fieldHints, fieldNames } from './fields.ts';
+export { fieldHints, fieldNames, sentences } from './fields.ts';
 export { home } from './home.ts';
 export { instances } from './instances.ts';
 export { media } from './media.ts';

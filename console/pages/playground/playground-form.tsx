@@ -2,10 +2,11 @@ import { FileInput, NativeSelect } from '@mantine/core';
 import type { PlaygroundSent } from '@posthorn/sdk/index.ts';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { errorOfField } from '../../api/fault-words.ts';
 import { MutationForm } from '../../api/mutation-form.tsx';
 import { sendName } from '../../api/send-name.ts';
 import type { SendKind } from '../../api/use-send-kinds.ts';
-import { bodyOf, errorOfField, fieldsOf, type Values } from '../send/fields.ts';
+import { bodyOf, fieldsOf, type Values } from '../send/fields.ts';
 import { SchemaField } from '../send/schema-field.tsx';
 import { usePlaygroundSend } from './use-playground.ts';
 
@@ -69,7 +70,7 @@ export function PlaygroundForm(props: {
             schema={schema}
             required={kind.body.required?.includes(name) === true}
             value={values[name]}
-            error={errorOfField(send.error, name)}
+            error={errorOfField(t, send.error, name)}
             onChange={(value) => change({ ...values, [name]: value }, file)}
           />
         ))}

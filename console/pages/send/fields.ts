@@ -36,9 +36,3 @@ function isEmpty(value: unknown): boolean {
 function isEmptyAllowed({ required, properties }: FieldSchema, name: string, value: unknown): boolean {
   return value === '' && required?.includes(name) === true && properties?.[name]?.minLength === undefined;
 }
-
-/** The service's error about one field: such a message begins with the field's path. */
-export function errorOfField(error: unknown, name: string): string | null {
-  const message = error instanceof Error ? error.message : '';
-  return new RegExp(`^${name}\\b[^:]*: `).test(message) ? message.slice(message.indexOf(': ') + 2) : null;
-}

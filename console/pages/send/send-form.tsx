@@ -2,6 +2,7 @@ import { NativeSelect, SimpleGrid, Stack, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAuth } from '../../api/api-context.ts';
+import { errorOfField } from '../../api/fault-words.ts';
 import { MutationForm } from '../../api/mutation-form.tsx';
 import { requestCode } from '../../api/request-code.ts';
 import { sendName } from '../../api/send-name.ts';
@@ -10,7 +11,7 @@ import type { SendKind } from '../../api/use-send-kinds.ts';
 import { CodeTabs } from '../../components/code-tabs.tsx';
 import { MomentInput } from '../../components/moment-input.tsx';
 import { isPassing } from '../../session/connection.ts';
-import { bodyOf, errorOfField, fieldsOf, type Values } from './fields.ts';
+import { bodyOf, fieldsOf, type Values } from './fields.ts';
 import { MediaSource } from './media-source.tsx';
 import { Preview } from './preview.tsx';
 import { SchemaField } from './schema-field.tsx';
@@ -70,7 +71,7 @@ export function SendForm(props: {
             schema={schema}
             required={kind.body.required?.includes(name) === true && (schema.minLength ?? 1) > 0}
             value={values[name]}
-            error={errorOfField(send.error, name)}
+            error={errorOfField(t, send.error, name)}
             onChange={(value) => change({ ...values, [name]: value }, file)}
           />
         ))}

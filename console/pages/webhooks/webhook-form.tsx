@@ -3,9 +3,9 @@ import { type CreateWebhookBody, PosthornError } from '@posthorn/sdk/index.ts';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError, textOf } from '../../api/api-error.tsx';
+import { errorOfField } from '../../api/fault-words.ts';
 import { SubmitForm } from '../../components/submit-form.tsx';
 import { useInstances } from '../instances/use-instances.ts';
-import { errorOfField } from '../send/fields.ts';
 
 /** The fields of a webhook that the user chooses. The service checks the patterns. */
 export type WebhookFields = Pick<CreateWebhookBody, 'url' | 'events' | 'instance_id'>;
@@ -38,7 +38,7 @@ export function WebhookForm(props: {
         type="url"
         maw={640}
         required
-        error={isOfUrl(props.error) ? textOf(t, props.error) : errorOfField(props.error, 'url')}
+        error={isOfUrl(props.error) ? textOf(t, props.error) : errorOfField(t, props.error, 'url')}
         value={url}
         onChange={(event) => setUrl(event.target.value)}
       />
@@ -49,7 +49,7 @@ export function WebhookForm(props: {
         minRows={2}
         maw={640}
         required
-        error={errorOfField(props.error, 'events')}
+        error={errorOfField(t, props.error, 'events')}
         value={patterns}
         onChange={(event) => setPatterns(event.target.value)}
       />
