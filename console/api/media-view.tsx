@@ -2,6 +2,7 @@ import { Button, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { nameFor, shortText } from '../components/row-button.tsx';
 import { useClient } from './api-context.ts';
 import { textOf } from './api-error.tsx';
 
@@ -31,7 +32,13 @@ export function MediaView(props: {
         <Medium kind={props.kind} url={url} name={props.name} />
       ) : (
         !isPicture && (
-          <Button size="compact-sm" variant="default" loading={isWanted} onClick={() => want(true)}>
+          <Button
+            size="compact-sm"
+            variant="default"
+            aria-label={nameFor(t(`messages.media.${props.kind}`), shortText(props.name))}
+            loading={isWanted}
+            onClick={() => want(true)}
+          >
             {t(`messages.media.${props.kind}`)}
           </Button>
         )

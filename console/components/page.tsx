@@ -19,7 +19,8 @@ export function Page({
   return (
     <Stack gap="lg" className="page">
       <Group justify="space-between" align="center">
-        <Title order={1} size="h3" tabIndex={-1} ref={heading} className="foreign">
+        {/* An address has up to 2048 characters, and would push the actions out of sight. */}
+        <Title order={1} size="h3" tabIndex={-1} ref={heading} className="foreign" lineClamp={3}>
           {title}
         </Title>
         {action}

@@ -21,12 +21,14 @@ export function Timeline({ moments }: { moments: readonly Moment[] }) {
           <Text span w="1rem" ta="center" aria-hidden="true">
             {SIGNS[tone]}
           </Text>
-          <Text size="sm" flex={1} className="foreign">
-            {text}
-          </Text>
-          <Text size="sm" c="dimmed" ta="end">
-            {at && <TimeText at={at} shows="both" />}
-          </Text>
+          <Group gap="0 0.75rem" flex={1} justify="space-between">
+            <Text size="sm" flex="1 1 12rem" className="foreign">
+              {text}
+            </Text>
+            <Text size="sm" c="dimmed">
+              {at && <TimeText at={at} shows="both" />}
+            </Text>
+          </Group>
         </Group>
       ))}
     </Stack>

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { CPF } from '../billing/billing-harness.ts';
-import { findBarriers } from './support/browser.ts';
+import { findBarriers, PHONE } from './support/browser.ts';
 import { type Company, makeCompany } from './support/company.ts';
 import { ROOT_EMAIL } from './support/console-server.ts';
 import { PASSWORD, signIn } from './support/person.ts';
@@ -111,6 +111,26 @@ describe('the console', () => {
       const rows = page.locator('tbody tr');
       assert.equal(await rows.count(), 2);
       assert.equal(await page.getByRole('button', { name: /^Suspend/ }).count(), 1);
+    });
+  });
+
+  describe('on a phone', () => {
+    test('a webhook with the longest address has its actions in sight, and a password is shown by keyboard', async () => {
+      const url = `https://hooks.example.test/${'path/'.repeat(380)}`;
+      const { id } = await company.client.webhooks.create({ body: { url, events: ['call.*'] } });
+      const page = await enter(`/webhooks/${id}`);
+      await page.setViewportSize(PHONE);
+      const test = await page.getByRole('button', { name: 'Send a test' }).boundingBox();
+      assert.ok(test && test.y + test.height < PHONE.height, `at ${test?.y} px`);
+      await page.getByRole('button', { name: 'Copy: Address' }).waitFor();
+      await page.goto(`${started.server.url}/console/settings`);
+      const password = page.getByRole('textbox', { name: /New password/ });
+      await password.fill('correct horse');
+      await password.press('Tab');
+      await page.keyboard.press('Enter');
+      await page.getByRole('button', { name: 'Hide: New password' }).waitFor();
+      assert.equal(await password.getAttribute('type'), 'text');
+      await page.context().close();
     });
   });
 

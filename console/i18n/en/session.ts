@@ -3,6 +3,8 @@ export const session = {
   password: 'Password',
   newPassword: 'New password',
   passwordHint: 'At least 12 characters',
+  showPassword: 'Show',
+  hidePassword: 'Hide',
   yourName: 'Your name',
   company: 'Company',
   signIn: {

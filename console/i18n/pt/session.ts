@@ -5,6 +5,8 @@ export const session: Translations['session'] = {
   password: 'Senha',
   newPassword: 'Nova senha',
   passwordHint: 'Pelo menos 12 caracteres',
+  showPassword: 'Mostrar',
+  hidePassword: 'Ocultar',
   yourName: 'Seu nome',
   company: 'Empresa',
   signIn: {

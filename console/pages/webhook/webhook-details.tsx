@@ -4,6 +4,7 @@ import type { Webhook } from '@posthorn/sdk/index.ts';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/api-error.tsx';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
+import { CopyButton } from '../../components/copy-text.tsx';
 import { Facts } from '../../components/facts.tsx';
 import { exactTime, TimeText } from '../../components/time-text.tsx';
 import { useInstances } from '../instances/use-instances.ts';
@@ -72,6 +73,7 @@ export function WebhookDetails({ webhook, update, test, rotate, remove }: { webh
         ) : (
           <Facts
             facts={[
+              [t('webhooks.url'), <Address key="url" url={webhook.url} />],
               [t('common.fields.state'), <WebhookState key="state" webhook={webhook} />],
               [t('webhooks.events'), webhook.events.join(', ')],
               [t('webhooks.instance'), <InstanceName key="instance" id={webhook.instance_id} />],
@@ -81,6 +83,19 @@ export function WebhookDetails({ webhook, update, test, rotate, remove }: { webh
         )}
       </Paper>
     </Stack>
+  );
+}
+
+/** The heading may be cut, so the whole of it can be copied here. */
+function Address({ url }: { url: string }) {
+  const { t } = useTranslation();
+  return (
+    <Group gap={6} wrap="nowrap">
+      <Text size="sm" className="foreign" lineClamp={3}>
+        {url}
+      </Text>
+      <CopyButton text={url} label={t('webhooks.url')} />
+    </Group>
   );
 }
 
