@@ -43,7 +43,7 @@ describe('billing', () => {
     await open();
     await page.locator('[data-tone=good]', { hasText: 'Active' }).waitFor();
     await look();
-    const addons = page.getByRole('button', { name: /^\+ / });
+    const addons = page.getByRole('button', { name: /^Add .+ \(R\$/ });
     assert.notEqual(await addons.count(), 0);
     await page.getByRole('button', { name: 'Cancel the subscription' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel the subscription' }).click();
