@@ -5,9 +5,10 @@ import { nameOf, ownJid, type WhatsAppContext } from './session-context.ts';
 
 /** Whether the account is an admin of the group. Throws SendRefused for a group that it is not in, SendUnavailable without an answer. */
 export async function isOwnAdmin(session: WhatsAppContext, group: string): Promise<boolean> {
-  const known = await session.groups.read(group, () =>
-    ask(session, (socket) => socket.groupMetadata(group), { 403: 'group_not_found', 404: 'group_not_found' }),
-  );
+  const known = await ask(session, () => session.groups.read(group), {
+    403: 'group_not_found',
+    404: 'group_not_found',
+  });
   return isAmongAdmins(session, known, ownJid(session));
 }
 
@@ -17,13 +18,10 @@ export async function isOwnAdmin(session: WhatsAppContext, group: string): Promi
  */
 export async function isAdmin(session: WhatsAppContext, group: string, person: string): Promise<boolean> {
   if (session.phase !== 'live' || !session.connection) throw new Error('the session is not connected');
-  const { socket } = session.connection;
-  const known = await session.groups
-    .readForOthers(group, () => socket.groupMetadata(group))
-    .catch((err) => {
-      if (session.phase !== 'live') throw err;
-      return null;
-    });
+  const known = await session.groups.readForOthers(group).catch((err) => {
+    if (session.phase !== 'live') throw err;
+    return null;
+  });
   return known !== null && isAmongAdmins(session, known, person);
 }
 

@@ -9,10 +9,10 @@ export interface CachedGroup extends SendGroup {
 }
 
 export interface GroupCache {
-  /** The group `jid` as it was last told, else as `ask` answers. Rejects as `ask` does. */
-  read(jid: string, ask: () => Promise<LibraryGroup>): Promise<CachedGroup>;
-  /** The same for what others cause, as often as they like: null for a minute after `ask` has rejected. */
-  readForOthers(jid: string, ask: () => Promise<LibraryGroup>): Promise<CachedGroup | null>;
+  /** The group `jid` as it was last told, else as the network answers now. Rejects as the question does. */
+  read(jid: string): Promise<CachedGroup>;
+  /** The same for what others cause, as often as they like: null for a minute after the question has failed. */
+  readForOthers(jid: string): Promise<CachedGroup | null>;
   /** Something has changed in the group, or the network refused a message to it: it is asked for again. */
   changed(jid: string): void;
 }
@@ -23,7 +23,11 @@ const ASKED_AGAIN_MS = 60_000;
 /** Members of all groups together, of which each takes about 100 bytes; the group itself counts as one. */
 const MEMBERS_MAX = 10_000;
 
-export function createGroupCache(nowMs: () => number): GroupCache {
+/** `ask` asks the network. */
+export function createGroupCache(
+  ask: (jid: string) => Promise<LibraryGroup>,
+  nowMs: () => number,
+): GroupCache {
   /** The one asked for last is the last one; null: the network did not tell it. */
   const groups = new Map<string, { group: CachedGroup | null; atMs: number }>();
   let members = 0;
@@ -52,22 +56,22 @@ export function createGroupCache(nowMs: () => number): GroupCache {
     idle.refresh();
   }
 
-  async function read(jid: string, ask: () => Promise<LibraryGroup>): Promise<CachedGroup> {
+  async function readOr(jid: string, askNow: typeof ask): Promise<CachedGroup> {
     const known = groups.get(jid);
     if (known?.group && nowMs() - known.atMs < FRESH_MS) return known.group;
     const before = changes;
-    const group = cachedPartOf(await ask());
+    const group = cachedPartOf(await askNow(jid));
     if (changes === before) put(jid, group);
     return group;
   }
 
   return {
-    read,
-    async readForOthers(jid, ask) {
+    read: (jid) => readOr(jid, ask),
+    async readForOthers(jid) {
       const known = groups.get(jid);
       if (known?.group === null && nowMs() - known.atMs < ASKED_AGAIN_MS) return null;
-      return read(jid, () =>
-        ask().catch((err) => {
+      return readOr(jid, () =>
+        ask(jid).catch((err) => {
           put(jid, null);
           throw err;
         }),

@@ -18,6 +18,7 @@ import type { GroupCache } from './group-cache.ts';
 import type { Inbox } from './inbox.ts';
 import type { Intake, SessionIntake } from './intake.ts';
 import type { ConnectionKeys } from './keys.ts';
+import type { LibraryGroup } from './library-group-types.ts';
 import type { LibraryCreds, LibrarySocket, WhatsAppLibrary } from './library-types.ts';
 import type { LidQuestions } from './lid-questions.ts';
 import type { MappingCache } from './mapping-cache.ts';
@@ -125,6 +126,12 @@ export interface WhatsAppContext {
 export function requireLive(session: WhatsAppContext): Connection {
   if (session.phase !== 'live' || !session.connection) throw new NotConnected();
   return session.connection;
+}
+
+/** Asks the network about a group; `session.groups` remembers the answer. */
+export async function askGroup({ connection }: WhatsAppContext, jid: string): Promise<LibraryGroup> {
+  if (!connection) throw new NotConnected();
+  return connection.socket.groupMetadata(jid);
 }
 
 /** Our own address by phone number. */

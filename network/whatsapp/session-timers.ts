@@ -1,7 +1,7 @@
 /** The timers of chats: a group tells its own with its members, that of another chat is known from what arrives in it. */
 import { isGroupJid, isUserJid } from '@posthorn/contract/jid.ts';
 import { unanswered } from './send-errors.ts';
-import { requireLive, type WhatsAppContext } from './session-context.ts';
+import type { WhatsAppContext } from './session-context.ts';
 import { timerOf } from './wire/content.ts';
 import type { WireMessage } from './wire/wire-types.ts';
 
@@ -12,12 +12,9 @@ import type { WireMessage } from './wire/wire-types.ts';
 export async function readTimer(session: WhatsAppContext, chat: string): Promise<number> {
   if (isUserJid(chat)) return session.timers.of(chat);
   if (!isGroupJid(chat)) return 0;
-  const { socket } = requireLive(session);
-  const group = await session.groups
-    .read(chat, () => socket.groupMetadata(chat))
-    .catch((cause) => {
-      throw unanswered(session, cause);
-    });
+  const group = await session.groups.read(chat).catch((cause) => {
+    throw unanswered(session, cause);
+  });
   return group.ephemeralDuration ?? 0;
 }
 

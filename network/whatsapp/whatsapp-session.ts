@@ -1,36 +1,18 @@
 /** One instance's session with the network. `session-end.ts` ends it. */
-import {
-  type NetworkSession,
-  type OpenRequest,
-  SendUnavailable,
-  type SessionSink,
-} from '@posthorn/core/network/driver.ts';
+import type { NetworkSession, OpenRequest, SessionSink } from '@posthorn/core/network/driver.ts';
 import { act } from './actions.ts';
-import { createAddressing } from './addressing.ts';
-import { createAnswers } from './answers.ts';
-import { createCachedKeys } from './cached-keys.ts';
-import { createChatTimers } from './chat-timers.ts';
+import { createContext } from './create-context.ts';
 import { endingOf, readEnding } from './disconnects.ts';
-import { createFetchRoute } from './fetch-route.ts';
 import { createFrameGate } from './frame-gate.ts';
-import { createGroupCache } from './group-cache.ts';
 import { createInbox, namesOf } from './inbox.ts';
-import { createKeyStore, readCreds } from './keys.ts';
-import { loadLibrary } from './library.ts';
+import { createKeyStore } from './keys.ts';
 import { passBuffer } from './library-events.ts';
 import type { LibraryConfig, LibraryEvents, LibraryLog, WireNode } from './library-types.ts';
-import { createLidQuestions } from './lid-questions.ts';
-import { MappingCache } from './mapping-cache.ts';
 import { downloadReceived } from './media/received.ts';
 import { createMediaServers } from './media/servers.ts';
-import { BATCH_MAX, createMessageLines } from './message-lines.ts';
 import { handleOneByOne } from './one-by-one.ts';
-import { createPatience } from './patience.ts';
-import { pausableConnectionOf } from './pausable-connection.ts';
-import { createRoute } from './proxy.ts';
-import { createPump } from './pump.ts';
 import { knownAddressOf } from './recipients.ts';
-import { onMessage, onReceipt, recordMessages, recordReceipts } from './session-arrivals.ts';
+import { onMessage, onReceipt } from './session-arrivals.ts';
 import type { Connection, SessionDeps, WhatsAppContext } from './session-context.ts';
 import { afterRefusal, closeGently, end, endedSession, fail, onUnheard } from './session-end.ts';
 import { listenToFacts } from './session-facts.ts';
@@ -38,8 +20,6 @@ import { keepCreds, pairingCode, unlink } from './session-pairing.ts';
 import { markRead } from './session-read.ts';
 import { forgetSent, messageFor, noteAsker } from './session-retries.ts';
 import { forgetAnswersAndStanzas, onAck, sendMessage } from './session-send.ts';
-import { createSharedKeys } from './shared-keys.ts';
-import { createStanzas } from './stanzas.ts';
 import { endSyncs, syncOtherCollections } from './sync-collections.ts';
 import { onTimeLock } from './time-lock.ts';
 import { runAs, runAsNobody, wrapCalls } from './unheard.ts';
@@ -107,60 +87,6 @@ function sessionOf(session: WhatsAppContext): NetworkSession {
   };
 }
 
-async function createContext(
-  deps: SessionDeps,
-  request: OpenRequest,
-  sink: SessionSink,
-): Promise<WhatsAppContext | null> {
-  const library = await loadLibrary().catch((cause: Error) => {
-    throw new SendUnavailable(cause.message, { cause });
-  });
-  let agent: WhatsAppContext['agent'];
-  try {
-    agent = createRoute({ proxy: request.proxy, ca: deps.ca, allowPrivate: deps.allowPrivateProxies });
-  } catch (cause) {
-    throw new SendUnavailable((cause as Error).message, { cause });
-  }
-  const isPaired = request.credentials !== null;
-  // Keys left by an earlier pairing belong to another account.
-  if (!isPaired) await request.keys.clear();
-  const creds = isPaired ? await readCreds(request.keys) : library.initAuthCreds();
-  if (!creds) return null;
-  const logFailure = (what: string) => (err: unknown) =>
-    deps.log.warn({ err, instance_id: request.instanceId }, `recording ${what} failed; retrying`);
-  const keys = createSharedKeys(createCachedKeys(request.keys), (err) => fail(session, err));
-  const [arrivals, receipts] = [createPump(logFailure('arrivals')), createPump(logFailure('receipts'))];
-  const session: WhatsAppContext = {
-    ...{ deps, library, sink, creds, agent, isPaired, arrivals, receipts },
-    request: { ...request, keys },
-    intake: deps.intake.open(pausableConnectionOf(() => session)),
-    fetchRoute: createFetchRoute({ agent, proxy: request.proxy, ca: deps.ca }),
-    connection: null,
-    phase: 'opening',
-    qrsShown: 0,
-    answers: createAnswers({
-      timeoutMs: deps.sendTimeoutMs,
-      patience: createPatience(deps),
-      now: () => deps.clock.now(),
-    }),
-    stanzas: createStanzas(keys),
-    addressing: createAddressing(keys, () => deps.clock.now().getTime()),
-    timers: createChatTimers(keys),
-    sending: { last: Promise.resolve(), breaks: 0 },
-    messages: createMessageLines(arrivals, (some) => recordMessages(session, some), logFailure('arrivals')),
-    takeReceipt: receipts.inBatches((receipts) => recordReceipts(session, receipts), BATCH_MAX),
-    revision: 0,
-    accounts: new MappingCache(),
-    reportedLids: new Set(),
-    lids: createLidQuestions(() => deps.clock.now().getTime()),
-    groups: createGroupCache(() => deps.clock.now().getTime()),
-    timeLock: { isActive: false, askedAtMs: Number.NEGATIVE_INFINITY, asking: null, timer: undefined },
-    ...{ silent: new Map(), callers: new Map() },
-    endReported: Promise.withResolvers(),
-  };
-  return session;
-}
-
 function connect(session: WhatsAppContext): void {
   const { deps, library, request, creds } = session;
   const gate = createFrameGate((err) => fail(session, err));
@@ -204,7 +130,7 @@ function connect(session: WhatsAppContext): void {
     transactionOpts: COMMITS,
     shouldIgnoreJid: (jid) => !mayMatter(jid),
     getMessage: (key) => messageFor(session, key),
-    cachedGroupMetadata: (jid) => session.groups.read(jid, () => socket.groupMetadata(jid)),
+    cachedGroupMetadata: (jid) => session.groups.read(jid),
     makeSignalRepository: inbox.makeRepository,
   };
   const socket = library.makeWASocket(config);

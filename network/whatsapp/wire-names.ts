@@ -40,7 +40,7 @@ export async function withWireMentions(
 ): Promise<Content> {
   if (!isGroupJid(chat) || mentionsOf(content).length === 0) return content;
   const { socket } = requireLive(session);
-  const { addressingMode } = await session.groups.read(chat, () => socket.groupMetadata(chat));
+  const { addressingMode } = await session.groups.read(chat);
   if (addressingMode !== 'lid') return content;
   return withMentions(content, async (jids) => {
     const names = await wireNames(socket, jids, 'ids');
