@@ -85,7 +85,7 @@ async function requireDeletable(
   const isAdmin =
     isGroupJid(to) &&
     (await isOwnAdmin(session, to).catch((cause) => {
-      throw cause instanceof SendRefused ? cause : notNow(session, 'network_unavailable', cause);
+      throw cause instanceof SendRefused ? cause : unanswered(session, cause);
     }));
   if (!isAdmin) throw new SendRefused('not_allowed');
 }

@@ -3,12 +3,13 @@ import { SendDeferred, SendUnavailable } from '@posthorn/core/network/driver.ts'
 import type { WhatsAppContext } from './session-context.ts';
 
 /** The network answers no more questions for a while (`rate-overlimit`); who goes on asking waits longer. */
-const TOO_MANY_QUESTIONS = 429;
+export const TOO_MANY_QUESTIONS = 429;
 const ASKED_AGAIN_MS = 60_000;
 
 /** The error of a send for which a question to the network failed. */
 export function unanswered(session: WhatsAppContext, cause: unknown): Error {
-  if ((cause as { data?: unknown } | null)?.data === TOO_MANY_QUESTIONS)
+  const asked = cause instanceof SendUnavailable ? cause.cause : cause;
+  if ((asked as { data?: unknown } | null | undefined)?.data === TOO_MANY_QUESTIONS)
     return new SendDeferred('network_busy', { of: 'chat', forMs: ASKED_AGAIN_MS });
   return notNow(session, 'network_unavailable', cause);
 }

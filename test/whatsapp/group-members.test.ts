@@ -182,6 +182,24 @@ describe('the member list of a group that is sent to', () => {
     network.faults.groupQuestions = null;
   });
 
+  it('is asked for again, for a deletion or a pin by an admin that the network was too busy for', async () => {
+    const group = (await newGroup('Rafters')).jid;
+    const target = { id: friend.text(group, 'theirs'), from_me: false, sender: friend.jid };
+    await heardSoFar();
+    const removal = outbound(group, 'delete', {}, { target });
+    network.faults.groupQuestions = 0;
+    await assert.rejects(recorded.session.send(removal), {
+      name: 'SendDeferred',
+      reason: 'network_busy',
+      backOff: { of: 'chat', forMs: 60_000 },
+    });
+    const pin = recorded.session.act('pin', { chat: group, target, pin: true, duration_s: 0 });
+    await assert.rejects(pin, { name: 'SendUnavailable' });
+    network.faults.groupQuestions = null;
+    await recorded.session.send(removal);
+    await friend.message(removal.networkId, WAIT_MS);
+  });
+
   it('takes texts while the network refuses questions about groups, and one that is not known waits', async () => {
     const group = (await newGroup('Swimmers')).jid;
     await sendText(recorded, group, 'before');

@@ -1,5 +1,6 @@
 import { type NetworkActions, SendRefused, SendUnavailable } from '@posthorn/core/network/driver.ts';
 import type { LibrarySocket } from '../library-types.ts';
+import { TOO_MANY_QUESTIONS } from '../send-errors.ts';
 import { requireLive, type WhatsAppContext } from '../session-context.ts';
 import type { LACKS } from '../wire/outbound.ts';
 
@@ -34,6 +35,9 @@ export async function ask<T>(
 
 const NO_KEY_YET = 'App state key not present';
 
+/** The library ran out of time or had no connection, or the network answers nothing for a while. */
+const NO_ANSWER: ReadonlySet<number> = new Set([408, 428, TOO_MANY_QUESTIONS]);
+
 /** The code of the network's error element, which the library keeps in `data`. */
 function codeOf(error: unknown): number | null {
   const { data, output, message } = (error ?? {}) as {
@@ -44,5 +48,5 @@ function codeOf(error: unknown): number | null {
   // The phone sends the key some moments after the pairing: the library refused this, not the network.
   if (message?.startsWith(NO_KEY_YET)) return null;
   const code = typeof data === 'number' ? data : output?.statusCode;
-  return typeof code === 'number' && code >= 400 && code < 500 && code !== 408 && code !== 428 ? code : null;
+  return typeof code === 'number' && code >= 400 && code < 500 && !NO_ANSWER.has(code) ? code : null;
 }
