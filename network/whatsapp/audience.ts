@@ -3,24 +3,16 @@ import { isLidJid, isUserJid } from '@posthorn/contract/jid.ts';
 import type { SessionKey } from '@posthorn/core/network/driver.ts';
 import { KINDS } from './keys.ts';
 import type { WireNode } from './library-types.ts';
-import { notNow } from './send-errors.ts';
-import { nameOf, ownJid, requireLive, type WhatsAppContext } from './session-context.ts';
+import { unanswered } from './send-errors.ts';
+import { type Audience, nameOf, ownJid, requireLive, type WhatsAppContext } from './session-context.ts';
 import { withoutDevice } from './wire/jids.ts';
 import { childOf, childrenOf } from './wire/nodes.ts';
-
-export type AudienceType = 'contacts' | 'blacklist' | 'whitelist';
-
-/** The setting as the phone has it: it may name people by their anonymous ids. */
-export interface Audience {
-  type: AudienceType;
-  list: string[];
-}
 
 const AUDIENCE_ID = 'status';
 const EVERYBODY: Audience = { type: 'contacts', list: [] };
 const TYPES: ReadonlySet<string> = new Set(['contacts', 'blacklist', 'whitelist']);
 /** `StatusDistributionMode` of the network. */
-const MODES: Readonly<Record<number, AudienceType>> = { 0: 'whitelist', 1: 'blacklist', 2: 'contacts' };
+const MODES: Readonly<Record<number, Audience['type']>> = { 0: 'whitelist', 1: 'blacklist', 2: 'contacts' };
 
 /** Converts the phone's setting to a row. */
 export function audienceChange(value: unknown): SessionKey | null {
@@ -31,11 +23,14 @@ export function audienceChange(value: unknown): SessionKey | null {
   return { kind: KINDS.audience, id: AUDIENCE_ID, value: audience };
 }
 
-/** With our names for people. Throws SendDeferred or SendUnavailable if the network does not tell it. */
+/**
+ * As the phone told it, else as the network answered last; with our names for people. Throws SendDeferred or SendUnavailable if
+ * the network does not tell it.
+ */
 export async function readAudience(session: WhatsAppContext): Promise<Audience> {
   const rows = await session.request.keys.read(KINDS.audience, [AUDIENCE_ID]);
   // A phone tells its devices when the setting changes, perhaps never.
-  const { type, list } = (rows.get(AUDIENCE_ID) as Audience | undefined) ?? (await askAudience(session));
+  const { type, list } = (rows.get(AUDIENCE_ID) as Audience | undefined) ?? (await askOnce(session));
   const named: string[] = [];
   for (const jid of list) named.push(await nameOf(session, jid));
   return { type, list: named };
@@ -47,6 +42,19 @@ const QUESTION: WireNode = {
   content: [{ tag: 'privacy', attrs: {} }],
 };
 
+function askOnce(session: WhatsAppContext): Promise<Audience> {
+  if (session.audience) return session.audience;
+  const asked = askAudience(session);
+  asked.catch(() => forgetAudience(session));
+  session.audience = asked;
+  return asked;
+}
+
+/** From now on the network is asked again: the setting may have changed. */
+export function forgetAudience(session: WhatsAppContext): void {
+  session.audience = null;
+}
+
 /** The network refuses the question of an account that has no setting. */
 async function askAudience(session: WhatsAppContext): Promise<Audience> {
   let answer: WireNode;
@@ -55,13 +63,13 @@ async function askAudience(session: WhatsAppContext): Promise<Audience> {
   } catch (cause) {
     const { data: code } = cause as { data?: unknown };
     if (code === 400 || code === 404 || code === 501) return EVERYBODY;
-    throw notNow(session, 'network_unavailable', cause);
+    throw unanswered(session, cause);
   }
   const lists = childrenOf(childOf(answer, 'privacy'));
   const chosen = lists.find(({ attrs }) => attrs.default === 'true') ?? lists[0];
   if (!chosen || !TYPES.has(chosen.attrs.type ?? '')) return EVERYBODY;
   const list = childrenOf(chosen).flatMap(({ attrs }) => (attrs.jid ? [withoutDevice(attrs.jid)] : []));
-  return { type: chosen.attrs.type as AudienceType, list };
+  return { type: chosen.attrs.type as Audience['type'], list };
 }
 
 /** The addresses that receive a status, including our own other devices. Throws as {@link readAudience}. */

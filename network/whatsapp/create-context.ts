@@ -68,6 +68,7 @@ export async function createContext(
     accounts: new MappingCache(),
     reportedLids: new Set(),
     lids: createLidQuestions(nowMs),
+    audience: null,
     groups: createGroupCache((jid) => askGroup(session, jid), nowMs),
     timeLock: { isActive: false, askedAtMs: Number.NEGATIVE_INFINITY, asking: null, timer: undefined },
     ...{ silent: new Map(), callers: new Map() },

@@ -72,6 +72,12 @@ export interface HeardReceipt {
   t: string | undefined;
 }
 
+/** The privacy of statuses as the phone has it: it may name people by their anonymous ids. */
+export interface Audience {
+  type: 'contacts' | 'blacklist' | 'whitelist';
+  list: string[];
+}
+
 export interface WhatsAppContext {
   deps: SessionDeps;
   library: WhatsAppLibrary;
@@ -107,6 +113,8 @@ export interface WhatsAppContext {
   reportedLids: Set<string>;
   lids: LidQuestions;
   groups: GroupCache;
+  /** The privacy of statuses, as the network answers; null before it was asked. */
+  audience: Promise<Audience> | null;
   /** Whether the account may write to new people, as the network said last; see `time-lock.ts`. */
   timeLock: {
     isActive: boolean;

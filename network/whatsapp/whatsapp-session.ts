@@ -1,6 +1,7 @@
 /** One instance's session with the network. `session-end.ts` ends it. */
 import type { NetworkSession, OpenRequest, SessionSink } from '@posthorn/core/network/driver.ts';
 import { act } from './actions.ts';
+import { forgetAudience } from './audience.ts';
 import { createContext } from './create-context.ts';
 import { endingOf, readEnding } from './disconnects.ts';
 import { createFrameGate } from './frame-gate.ts';
@@ -171,6 +172,7 @@ function listen(session: WhatsAppContext, connection: Connection): void {
   ws.prependListener('CB:notification,type:w:gp2', ({ attrs }: WireNode) =>
     session.groups.changed(attrs.from ?? ''),
   );
+  ws.prependListener('CB:notification,type:account_sync', () => forgetAudience(session));
   // A listener of this event must end the request, but the library only forwards it.
   ws.on('unexpected-response', (_request: unknown, { statusCode }: { statusCode?: number }) => {
     const message = `WebSocket Error (Unexpected server response: ${statusCode ?? 0})`;

@@ -38,6 +38,29 @@ describe('a status', () => {
     assert.deepEqual(await seenBy(), [friend, other]);
   });
 
+  it('is asked for once, and again when the phone tells that settings have changed', async () => {
+    const { phone } = account.own;
+    assert.deepEqual(await seenBy(), [friend, other]);
+    phone.statusPrivacy = { type: 'blacklist', list: [friend.jid] };
+    assert.deepEqual([await seenBy(), phone.statusPrivacyAsked], [[friend, other], 1]);
+    account.own.changeSettings();
+    await account.arrives(friend.text(account.own, 'Behind it'));
+    assert.deepEqual([await seenBy(), phone.statusPrivacyAsked], [[other], 2]);
+  });
+
+  it('is asked for again by the API, and after the network did not answer', async () => {
+    const { phone } = account.own;
+    phone.statusPrivacy = 'busy';
+    const status = outbound('status@broadcast', 'status_text', { text: 'News' });
+    await assert.rejects(account.recorded.session.send(status), { reason: 'network_busy' });
+    phone.statusPrivacy = { type: 'blacklist', list: [friend.jid] };
+    assert.deepEqual(await seenBy(), [other]);
+    phone.statusPrivacy = { type: 'whitelist', list: [friend.jid] };
+    const privacy = await account.recorded.session.act('status_privacy', {});
+    assert.equal(privacy.at(-1)?.type, 'whitelist');
+    assert.deepEqual(await seenBy(), [friend]);
+  });
+
   for (const named of ['jid', 'lid'] as const) {
     it(`does not reach who is left out by ${named}, as the network tells`, async () => {
       account.own.phone.statusPrivacy = { type: 'blacklist', list: [friend[named]] };

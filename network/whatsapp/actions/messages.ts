@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { isGroupJid, isUserJid } from '@posthorn/contract/jid.ts';
 import { SendRefused } from '@posthorn/core/network/driver.ts';
-import { readAudience } from '../audience.ts';
+import { forgetAudience, readAudience } from '../audience.ts';
 import { isOwnAdmin } from '../group-admins.ts';
 import { ownJid, type WhatsAppContext } from '../session-context.ts';
 import { relay } from '../session-send.ts';
@@ -83,6 +83,7 @@ export const messageActions: Pick<Actions, 'pin' | 'poll_vote' | 'star' | 'statu
   },
 
   async status_privacy(session) {
+    forgetAudience(session);
     const { type, list } = await readAudience(session);
     const phones = list.filter(isUserJid).map((jid) => jid.split('@', 1)[0]!);
     const kinds = ['contacts', 'blacklist', 'whitelist'] as const;

@@ -204,6 +204,13 @@ export class PhoneHandle {
     publish(this.#world, this.phone, collection, index, value, operation);
   }
 
+  /** Its user changes settings that the network keeps: its devices are notified that, and not of what. */
+  changeSettings(): void {
+    const attrs = { from: this.jid, id: randomBytes(6).toString('hex'), t: seconds(), type: 'account_sync' };
+    for (const device of this.phone.devices.values())
+      device.deliver(node('notification', attrs, [node('privacy')]));
+  }
+
   /** Calls another phone, whose devices ring; returns the call's id. `what` is how the call ends. */
   call(
     to: PhoneHandle,

@@ -118,8 +118,10 @@ export class Phone {
   isOnline = true;
   readonly waiting: (() => void)[] = [];
   readonly blocked = new Set<string>();
-  /** The people who may see its statuses; null when it never chose. */
-  statusPrivacy: { type: 'contacts' | 'blacklist' | 'whitelist'; list: string[] } | null = null;
+  /** The people who may see its statuses; null when it never chose; `busy` while the network does not tell it. */
+  statusPrivacy: { type: 'contacts' | 'blacklist' | 'whitelist'; list: string[] } | 'busy' | null = null;
+  /** How often devices have asked for that. */
+  statusPrivacyAsked = 0;
   readonly privacy = new Map([
     ['readreceipts', 'all'],
     ['last', 'all'],

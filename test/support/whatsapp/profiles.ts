@@ -136,8 +136,11 @@ function collectionOf(
 
 /** Answers which people may see the statuses of the account. */
 function answerStatusPrivacy(world: World, device: LinkedDevice): ReturnType<Question> {
-  const { statusPrivacy } = world.phones.get(device.number)!;
+  const phone = world.phones.get(device.number)!;
+  phone.statusPrivacyAsked += 1;
+  const { statusPrivacy } = phone;
   if (!statusPrivacy) return { error: 404, text: 'item-not-found' };
+  if (statusPrivacy === 'busy') return { error: 429, text: 'rate-overlimit' };
   const { type, list } = statusPrivacy;
   const users = list.map((jid) => node('user', { jid }));
   return [
