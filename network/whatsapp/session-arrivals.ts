@@ -88,7 +88,12 @@ async function recordChange(
 ): Promise<void> {
   const change = fromMe ? { ...read, fromMe } : read;
   if (!(await mayChange(session, change))) return;
-  await session.sink.changes([change]);
+  await session.sink.changes([
+    change.kind === 'edited'
+      ? { ...change, content: await withOurMentions(session, change.content) }
+      : change,
+  ]);
+  // As it came: quotes and forwards name people as the network does.
   if (change.kind !== 'starred')
     await keepWordsOf(session, chat, change.networkId, change.kind === 'edited' ? change.content : null);
 }

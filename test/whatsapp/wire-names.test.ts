@@ -102,6 +102,21 @@ for (const addressing of ['lid', 'pn'] as const) {
       });
     });
 
+    it('mentions in new words for a message are told by numbers', async () => {
+      const id = friend.text(group, 'Hello');
+      await account.arrives(id);
+      const words = {
+        text: `Hello @${userOf(nameOf(account.own))}`,
+        contextInfo: { mentionedJid: [nameOf(account.own)] },
+      };
+      const editedMessage = { extendedTextMessage: words };
+      friend.send(group, { protocolMessage: { type: 'MESSAGE_EDIT', key: { id }, editedMessage } });
+      const edited = () =>
+        account.recorded.changes.find(({ networkId, kind }) => networkId === id && kind === 'edited');
+      const { content } = (await until(edited, 'the edit')) as { content: object };
+      assert.deepEqual(content, { text: `Hello @${account.own.number}`, mentions: [account.own.jid] });
+    });
+
     it('who wrote is told that it was read by the name of the group', async () => {
       const id = friend.text(group, 'Read this');
       await account.arrives(id);

@@ -105,7 +105,8 @@ function readChange(arrived: Arrived, change: NonNullable<WireMessage['protocolM
   if (change.type !== PROTOCOL.edit || !change.editedMessage) return { kind: 'none' };
   const { type, content } = bodyOf(unwrap(change.editedMessage));
   const words = type === 'text' ? { text: content.text } : { caption: content.caption ?? '' };
-  return { kind: 'change', change: { ...about, kind: 'edited', content: words } };
+  const mentioned = given({ mentions: content.mentions });
+  return { kind: 'change', change: { ...about, kind: 'edited', content: { ...words, ...mentioned } } };
 }
 
 /** Readers of the families, by the network's field name. */
