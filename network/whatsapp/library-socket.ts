@@ -1,4 +1,4 @@
-/** Wraps functions of the library (`library.ts`) to change how it sends. */
+/** Wraps functions of the library (`library.ts`) to change how it sends, waits and reads. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Asker, Askers, WireNode } from './library-types.ts';
 
@@ -102,4 +102,28 @@ export function timingCheaply(plain: WithTimeout): WithTimeout {
         },
       );
     });
+}
+
+/** `SyncdOperation` of the network. */
+const REMOVE = 1;
+/** Only removals of these are told: apps set everything else to something else. */
+const CONTACTS: ReadonlySet<string> = new Set(['contact', 'lid_contact']);
+
+interface Mutation {
+  operation?: number;
+  index: string[];
+}
+interface Events {
+  emit(event: 'contacts.upsert', contacts: { id: string; name: string }[]): boolean;
+}
+type ReadMutation = (mutation: Mutation, ev: Events, ...about: unknown[]) => void;
+
+/** The function that reads a change of the account's state: it takes what was removed for what is there. */
+export function tellingRemovals(read: ReadMutation): ReadMutation {
+  return (mutation, ev, ...about) => {
+    const { operation, index } = mutation;
+    const [kind = '', id] = index;
+    if (operation !== REMOVE) read(mutation, ev, ...about);
+    else if (CONTACTS.has(kind) && id) ev.emit('contacts.upsert', [{ id, name: '' }]);
+  };
 }

@@ -90,13 +90,22 @@ const REPLACED: Readonly<Record<string, string>> = {
   events: new URL('./library-surroundings.ts', import.meta.url).href,
 };
 /**
- * Functions of the library that others of its modules get wrapped by `library-socket.ts`: layers of its socket, to get
- * their sends first, and how it waits with a timeout.
+ * Functions of the library that others of its modules get wrapped by `library-socket.ts`, by module: layers of its socket, to get
+ * their sends first, how it waits with a timeout, and how it reads changes of the account's state.
  */
-const WRAPPED_FUNCTIONS: Readonly<Record<string, { name: string; wrap: string; onlyFor?: string }>> = {
-  './socket.js': { name: 'makeSocket', wrap: 'holdingStanzas' },
-  './messages-send.js': { name: 'makeMessagesSocket', wrap: 'answeringAskers' },
-  '../Utils/index.js': { name: 'promiseTimeout', wrap: 'timingCheaply', onlyFor: '/Socket/socket.js' },
+const WRAPPED_FUNCTIONS: Readonly<Record<string, { wraps: Record<string, string>; importedBy: RegExp }>> = {
+  './socket.js': { wraps: { makeSocket: 'holdingStanzas' }, importedBy: /./ },
+  './messages-send.js': { wraps: { makeMessagesSocket: 'answeringAskers' }, importedBy: /./ },
+  '../Utils/index.js': {
+    wraps: { promiseTimeout: 'timingCheaply', processSyncAction: 'tellingRemovals' },
+    importedBy: /\/Socket\/(socket|chats)\.js$/,
+  },
+};
+/** The library decrypts whether a change sets or removes something, and does not hand it on. */
+const HANDED_ON = {
+  in: '/Utils/chat-utils.js',
+  before: 'onMutation({ syncAction,',
+  after: 'onMutation({ operation, syncAction,',
 };
 const WRAPPED = '?wrapped';
 const WRAPPERS = new URL('./library-socket.ts', import.meta.url).href;
@@ -105,10 +114,19 @@ const WRAPPERS = new URL('./library-socket.ts', import.meta.url).href;
 function wrappedModule(module: string): string {
   const path = module.slice(0, -WRAPPED.length);
   const specifier = Object.keys(WRAPPED_FUNCTIONS).find((each) => path.endsWith(each.replace(/^\.+/, '')))!;
-  const { name, wrap } = WRAPPED_FUNCTIONS[specifier]!;
   const own = `./${path.slice(path.lastIndexOf('/') + 1)}`;
-  return `import { ${name} as plain } from '${own}'; import { ${wrap} } from '${WRAPPERS}';
-export * from '${own}'; export const ${name} = ${wrap}(plain);`;
+  const wrapped = Object.entries(WRAPPED_FUNCTIONS[specifier]!.wraps).map(
+    ([name, wrap]) => `export const ${name} = wrappers.${wrap}(plain.${name});`,
+  );
+  return `import * as plain from '${own}'; import * as wrappers from '${WRAPPERS}'; export * from '${own}';
+${wrapped.join('\n')}`;
+}
+
+function sourceOf(module: string, source: unknown): string {
+  const text = String(Buffer.from(source as Uint8Array));
+  if (!module.endsWith(HANDED_ON.in)) return text;
+  if (!text.includes(HANDED_ON.before)) throw new Error(`${LIBRARY} is not the version that is tested`);
+  return text.replace(HANDED_ON.before, HANDED_ON.after);
 }
 const GLOBALS = `import { setTimeout, setInterval, setImmediate, fetch } from '${REPLACED.events}'; `;
 
@@ -123,7 +141,7 @@ async function loadGuarded(url: string): Promise<unknown> {
       if (!isOfLibrary(context.parentURL)) return nextResolve(specifier, context);
       const found = nextResolve(REPLACED[specifier] ?? specifier, context);
       const wrapped = context.parentURL?.endsWith(WRAPPED) ? undefined : WRAPPED_FUNCTIONS[specifier];
-      const isWrapped = wrapped && context.parentURL!.endsWith(wrapped.onlyFor ?? '');
+      const isWrapped = wrapped?.importedBy.test(context.parentURL!);
       return isWrapped ? { ...found, url: `${found.url}${WRAPPED}` } : found;
     },
     load(module, context, nextLoad) {
@@ -131,7 +149,7 @@ async function loadGuarded(url: string): Promise<unknown> {
         return { format: 'module', source: wrappedModule(module), shortCircuit: true };
       const loaded = nextLoad(module, context);
       if (!isOfLibrary(module)) return loaded;
-      return { ...loaded, source: `${GLOBALS}${Buffer.from(loaded.source as Uint8Array)}` };
+      return { ...loaded, source: `${GLOBALS}${sourceOf(module, loaded.source)}` };
     },
   });
   try {

@@ -38,6 +38,22 @@ describe('a status', () => {
     assert.deepEqual(await seenBy(), [friend, other]);
   });
 
+  for (const [value, carried] of [
+    [{}, 'without a value'],
+    [{ contactAction: { fullName: 'F 0' } }, 'with the last value'],
+  ] as const)
+    it(`does not reach who is no contact any more, as the phone removes it ${carried}`, async () => {
+      account.own.publish('critical_unblock_low', ['contact', friend.jid], value, 'REMOVE');
+      const told = () => account.recorded.facts.filter(({ kind }) => kind === 'contact').length === 3;
+      await until(told, 'the removal');
+      const last = account.recorded.facts.findLast(({ kind }) => kind === 'contact');
+      assert.deepEqual(
+        { ...last, revision: 0, at: 0 },
+        { kind: 'contact', jid: friend.jid, name: '', revision: 0, at: 0 },
+      );
+      assert.deepEqual(await seenBy(), [other]);
+    });
+
   it('is asked for once, and again when the phone tells that settings have changed', async () => {
     const { phone } = account.own;
     assert.deepEqual(await seenBy(), [friend, other]);
