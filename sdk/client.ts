@@ -104,8 +104,8 @@ export function createClient(options?: ClientOptions): Client {
 }
 
 /**
- * The client of one billing service; its credentials are those of the messaging service. Without `baseUrl` the address is
- * POSTHORN_BILLING_URL.
+ * The client of one billing service; its credentials are those of the messaging service. Without `baseUrl` the
+ * address is POSTHORN_BILLING_URL.
  */
 export function createBillingClient(options?: ClientOptions): BillingClient {
   const transport = createTransport(withEnvironment(options, 'createBillingClient', 'POSTHORN_BILLING_URL'));

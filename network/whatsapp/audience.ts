@@ -24,8 +24,8 @@ export function audienceChange(value: unknown): SessionKey | null {
 }
 
 /**
- * As the phone told it, else as the network answered last; with our names for people. Throws SendDeferred or SendUnavailable if
- * the network does not tell it.
+ * As the phone told it, else as the network answered last; with our names for people. Throws SendDeferred or
+ * SendUnavailable if the network does not tell it.
  */
 export async function readAudience(session: WhatsAppContext): Promise<Audience> {
   const rows = await session.request.keys.read(KINDS.audience, [AUDIENCE_ID]);
@@ -84,7 +84,7 @@ export async function audienceOf(session: WhatsAppContext): Promise<string[]> {
   return [...new Set([...chosen, ownJid(session)])];
 }
 
-/** Asks the network for people who are left out by anonymous ids that are not known yet: the status must not reach them. */
+/** Asks the network for people who are left out by anonymous ids that are not known yet: it must not reach them. */
 async function without(
   session: WhatsAppContext,
   saved: readonly string[],

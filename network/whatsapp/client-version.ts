@@ -1,6 +1,6 @@
 /**
- * The version that sessions say they are. The network refuses old ones from one day to the next, months before a new library is
- * there, and takes any that its own page names: so that page is read when a version was refused.
+ * The version that sessions say they are. The network refuses old ones from one day to the next, months before a new
+ * library is there, and takes any that its own page names: so that page is read when a version was refused.
  */
 import http from 'node:http';
 import https from 'node:https';
@@ -13,8 +13,8 @@ export interface ClientVersions {
   /** The newest that is known; `own` is that of the library. */
   newest(own: ClientVersion): ClientVersion;
   /**
-   * Resolves to whether a newer version than `refused` is known, after reading the page of the network: one call at a time reads
-   * it, once in ten minutes. Never rejects.
+   * Resolves to whether a newer version than `refused` is known, after reading the page of the network: one call at a
+   * time reads it, once in ten minutes. Never rejects.
    */
   renew(refused: ClientVersion, route: http.Agent | undefined): Promise<boolean>;
 }

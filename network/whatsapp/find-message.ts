@@ -3,7 +3,10 @@ import { readMessages } from './known-messages.ts';
 import { namesFor, type WhatsAppContext } from './session-context.ts';
 import type { KnownMessage } from './wire/outbound.ts';
 
-/** The stored ones of these messages of a chat. Those that came while it was known by its anonymous id alone are stored under that. */
+/**
+ * The stored ones of these messages of a chat. Those that came while it was known by its anonymous id alone are
+ * stored under that.
+ */
 export async function findMessages(
   session: WhatsAppContext,
   chat: string,

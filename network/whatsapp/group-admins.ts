@@ -3,7 +3,10 @@ import { ask } from './actions/action.ts';
 import type { CachedGroup } from './group-cache.ts';
 import { nameOf, ownJid, type WhatsAppContext } from './session-context.ts';
 
-/** Whether the account is an admin of the group. Throws SendRefused for a group that it is not in, SendUnavailable without an answer. */
+/**
+ * Whether the account is an admin of the group. Throws SendRefused for a group that it is not in, SendUnavailable
+ * without an answer.
+ */
 export async function isOwnAdmin(session: WhatsAppContext, group: string): Promise<boolean> {
   const known = await ask(session, () => session.groups.read(group), {
     403: 'group_not_found',
@@ -13,8 +16,8 @@ export async function isOwnAdmin(session: WhatsAppContext, group: string): Promi
 }
 
 /**
- * Whether another person is an admin of the group; false if the network does not answer. Throws if the session is not connected:
- * then the query is repeated.
+ * Whether another person is an admin of the group; false if the network does not answer. Throws if the session is not
+ * connected: then the query is repeated.
  */
 export async function isAdmin(session: WhatsAppContext, group: string, person: string): Promise<boolean> {
   if (session.phase !== 'live' || !session.connection) throw new Error('the session is not connected');

@@ -1,6 +1,7 @@
 /**
- * Keeps what is read of a group: its members to encrypt for, its timer, and its admins. The library asks for the members with each
- * message, and the network refuses those who ask often (`rate-overlimit`): then nothing more can be sent to any group for a while.
+ * Keeps what is read of a group: its members to encrypt for, its timer, and its admins. The library asks for the
+ * members with each message, and the network refuses those who ask often (`rate-overlimit`): then nothing more can be
+ * sent to any group for a while.
  */
 import type { LibraryGroup, SendGroup } from './library-group-types.ts';
 

@@ -90,8 +90,8 @@ const REPLACED: Readonly<Record<string, string>> = {
   events: new URL('./library-surroundings.ts', import.meta.url).href,
 };
 /**
- * Functions of the library that others of its modules get wrapped by `library-socket.ts`, by module: layers of its socket, to get
- * their sends first, how it waits with a timeout, and how it reads changes of the account's state.
+ * Functions of the library that others of its modules get wrapped by `library-socket.ts`, by module: layers of its
+ * socket, to get their sends first, how it waits with a timeout, and how it reads changes of the account's state.
  */
 const WRAPPED_FUNCTIONS: Readonly<Record<string, { wraps: Record<string, string>; importedBy: RegExp }>> = {
   './socket.js': { wraps: { makeSocket: 'holdingStanzas' }, importedBy: /./ },

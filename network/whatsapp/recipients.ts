@@ -13,7 +13,10 @@ export const CHANGES: ReadonlySet<string> = new Set(['edit', 'delete', 'reaction
 
 type Address = OutboundMessage['to'];
 
-/** Where the message is to be sent: {@link addressOf} its recipient. Throws SendRefused, SendDeferred, or SendUnavailable. */
+/**
+ * Where the message is to be sent: {@link addressOf} its recipient. Throws SendRefused, SendDeferred, or
+ * SendUnavailable.
+ */
 export async function requireRecipient(session: WhatsAppContext, message: OutboundMessage): Promise<Address> {
   const to = await addressOf(session, message.to);
   await requireAudience(session, message);
@@ -23,10 +26,10 @@ export async function requireRecipient(session: WhatsAppContext, message: Outbou
 }
 
 /**
- * The account that a number leads to, which may have another number: those in Brazil from before 2012 lack the ninth digit that
- * everybody writes. The network takes messages for any number, and delivers those for one without an account only to our own
- * devices. The owner is told, since the people behind it write from the account's number. Throws SendRefused, SendDeferred, or
- * SendUnavailable.
+ * The account that a number leads to, which may have another number: those in Brazil from before 2012 lack the ninth
+ * digit that everybody writes. The network takes messages for any number, and delivers those for one without an
+ * account only to our own devices. The owner is told, since the people behind it write from the account's number.
+ * Throws SendRefused, SendDeferred, or SendUnavailable.
  */
 export async function addressOf(session: WhatsAppContext, jid: Address): Promise<Address> {
   if (!isUserJid(jid) || jid === ownJid(session)) return jid;

@@ -60,7 +60,7 @@ export async function recordMessages(
   for (const message of messages) {
     const arrived = await arrivedOf(session, message);
     if (!arrived) continue;
-    // The library learns numbers from its own questions, too: that is told before the first message that it names by them.
+    // The library learns numbers from its own questions, too: they are told before the first message that has them.
     const { participant, remoteJid } = message.key;
     await tellLid(session, participant || remoteJid!, participant ? arrived.from : arrived.chat);
     await learnTimer(session, arrived.chat, arrived.message);
@@ -148,7 +148,10 @@ function readOrNull<T>(session: WhatsAppContext, work: () => T): T | null {
   }
 }
 
-/** A message that can be viewed once, and only on the phone. */
+/**
+ * Stands for a message to be viewed once: the network gives it to the phone alone, and tells linked devices only that there is
+ * one.
+ */
 const WITHHELD: WireMessage = { viewOnceMessageV2: { message: {} } };
 
 /** The message with our names for its chat and author; null if it is not for us. */

@@ -1,4 +1,4 @@
-/** The timers of chats: a group tells its own with its members, that of another chat is known from what arrives in it. */
+/** The timers of chats: a group tells its own with its members, that of another chat comes with what arrives in it. */
 import { isGroupJid, isUserJid } from '@posthorn/contract/jid.ts';
 import { unanswered } from './send-errors.ts';
 import type { WhatsAppContext } from './session-context.ts';

@@ -110,7 +110,10 @@ function createLine(keys: SessionKeys, onBroken: (err: unknown) => void) {
   /** The newest change of each key that is not durable yet. */
   const newest = new Map<string, { change: SessionKey; part: Part }>();
   let writing: Promise<void> | null = null;
-  /** How many of `waiting` the last flush asked to store and are not begun with. Those behind them wait for the next flush. */
+  /**
+   * How many of `waiting` the last flush asked to store and are not begun with. Those behind them wait for the next
+   * flush.
+   */
   let due = 0;
   /** Why nothing more may be stored. */
   let broken: { err: unknown } | null = null;

@@ -1,6 +1,6 @@
 /**
- * Whether the account may write to new people. The network refuses a message with 463 when it may not, but also when a token of
- * that one contact is missing, so it is asked which of the two it is.
+ * Whether the account may write to new people. The network refuses a message with 463 when it may not, but also when
+ * a token of that one contact is missing, so it is asked which of the two it is.
  */
 import type { LibraryEvents } from './library-types.ts';
 import type { WhatsAppContext } from './session-context.ts';

@@ -1,6 +1,6 @@
 /**
- * People as a message names them. Most groups, and many chats, know people by their anonymous ids alone: there apps look for what a
- * message is about, and for whom it mentions, by those.
+ * People as a message names them. Most groups, and many chats, know people by their anonymous ids alone: there apps
+ * look for what a message is about, and for whom it mentions, by those.
  */
 import { isGroupJid, isLidJid } from '@posthorn/contract/jid.ts';
 import { type Names, wireName, wireNames } from './addressing.ts';
@@ -32,7 +32,10 @@ export async function nameBy(
 
 type Content = Record<string, unknown>;
 
-/** Content for a chat, whose mentions are our names. Rejects if the network does not tell of a group how it names people. */
+/**
+ * Content for a chat, whose mentions are our names. Rejects if the network does not tell of a group how it names
+ * people.
+ */
 export async function withWireMentions(
   session: WhatsAppContext,
   chat: string,

@@ -9,8 +9,8 @@ export interface MediaServers {
 }
 
 /**
- * Returns the servers: those of the last answer while it is valid, or of a new query. Throws SendUnavailable if the network does
- * not answer.
+ * Returns the servers: those of the last answer while it is valid, or of a new query. Throws SendUnavailable if the
+ * network does not answer.
  */
 export type FindMediaServers = (source: 'known' | 'new query') => Promise<MediaServers>;
 

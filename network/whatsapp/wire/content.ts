@@ -93,7 +93,10 @@ const WRITTEN: ReadonlySet<keyof WireMessage> = new Set([
 /** Far above the longest that apps offer, 90 days. */
 const TIMER_MAX_S = 366 * 24 * 60 * 60;
 
-/** Seconds after which messages of its chat disappear, as the message says: 0 if they stay, null if it says nothing of that. */
+/**
+ * Seconds after which messages of its chat disappear, as the message says: 0 if they stay, null if it says nothing of
+ * that.
+ */
 export function timerOf(message: WireMessage): number | null {
   const inner = unwrap(message).message;
   const { protocolMessage: protocol } = inner;

@@ -16,7 +16,7 @@ export interface Arrived {
   chat: string;
   /** The sender's broadcast list by which it came. */
   list?: string | undefined;
-  /** By which names the network named people in it. */
+  /** Whether it names people by anonymous ids (`ids`) or by numbers: answers to it have to name them so, too. */
   names?: Names;
   from: string;
   fromMe: boolean;

@@ -20,7 +20,10 @@ export function withoutDevice(jid: string): string {
   return `${user}@${SERVERS.get(server) ?? server}`;
 }
 
-/** Chats we report: people, groups and statuses; no newsletters. A message that comes by a broadcast list is in the chat with its sender. */
+/**
+ * Chats we report: people, groups and statuses; no newsletters. A message that comes by a broadcast list is in the
+ * chat with its sender.
+ */
 export function isOurChat(jid: string): boolean {
   return isUserJid(jid) || isGroupJid(jid) || isLidJid(jid) || jid === STATUS_BROADCAST;
 }
