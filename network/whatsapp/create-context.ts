@@ -15,9 +15,10 @@ import { createPatience } from './patience.ts';
 import { pausableConnectionOf } from './pausable-connection.ts';
 import { createRoute } from './proxy.ts';
 import { createPump } from './pump.ts';
-import { recordMessages, recordReceipts } from './session-arrivals.ts';
+import { recordMessages } from './session-arrivals.ts';
 import { askGroup, type SessionDeps, type WhatsAppContext } from './session-context.ts';
 import { fail } from './session-end.ts';
+import { recordReceipts } from './session-receipts.ts';
 import { createSharedKeys } from './shared-keys.ts';
 import { createStanzas } from './stanzas.ts';
 

@@ -1,24 +1,16 @@
-/** Reports received messages and receipts to the owner, and acknowledges them once stored. */
+/** Reports received messages to the owner, and acknowledges them once stored. */
 import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import type {
   HistoryMessage,
   InboundMessage,
   NetworkChange,
-  NetworkReceipt,
   SessionKey,
 } from '@posthorn/core/network/driver.ts';
 import { ITEM_BYTES, sizeOf } from './intake.ts';
 import { idOf, rowsOfMessage } from './known-messages.ts';
-import type { LibraryMessage, WireNode } from './library-types.ts';
+import type { LibraryMessage } from './library-types.ts';
 import { authorsOf, keepWordsOf, mayChange } from './session-changes.ts';
-import {
-  type Connection,
-  type HeardReceipt,
-  isOwn,
-  nameOf,
-  ownJid,
-  type WhatsAppContext,
-} from './session-context.ts';
+import { type Connection, isOwn, nameOf, ownJid, type WhatsAppContext } from './session-context.ts';
 import { openSealed } from './session-secrets.ts';
 import { learnTimer } from './session-timers.ts';
 import { withSecret } from './wire/content.ts';
@@ -26,7 +18,6 @@ import { isId } from './wire/ids.ts';
 import { type Arrived, envelopeOf, type Read, readArrived } from './wire/inbound.ts';
 import type { MediaRef } from './wire/inbound-media.ts';
 import { chatOf, isList, isOurChat, withoutDevice } from './wire/jids.ts';
-import { childrenOf } from './wire/nodes.ts';
 import { dateOfSeconds } from './wire/numbers.ts';
 import type { WireMessage } from './wire/wire-types.ts';
 import { withOurMentions } from './wire-names.ts';
@@ -202,58 +193,6 @@ async function tellLid(
   const at = session.deps.clock.now();
   await session.sink.facts([{ kind: 'lid', lid, phone: phone.split('@', 1)[0]!, at }]);
   session.reportedLids.add(name);
-}
-
-const RECEIPT_KINDS: Readonly<Record<string, NetworkReceipt['kind']>> = {
-  '': 'delivered',
-  inactive: 'delivered',
-  read: 'read',
-  played: 'played',
-};
-
-/**
- * Handles a receipt for our message. The library acknowledges it right after this call; the frame gate holds
- * that back until the receipt is recorded.
- */
-export function onReceipt(session: WhatsAppContext, { gate }: Connection, node: WireNode): void {
-  const kind = RECEIPT_KINDS[node.attrs.type ?? ''];
-  if (!kind || !node.attrs.from || !node.attrs.id || node.attrs.recipient) return;
-  const heard = heardIn(node, kind).filter(({ author }) => !isOwn(session, author));
-  for (const receipt of heard) {
-    const release = session.intake.hold(ITEM_BYTES + sizeOf(receipt.ids));
-    gate.hold(session.takeReceipt(receipt).finally(release));
-  }
-}
-
-function heardIn(node: WireNode, kind: HeardReceipt['kind']): HeardReceipt[] {
-  const { id = '', from = '', participant, t } = node.attrs;
-  const parts = childrenOf(node);
-  const together = parts.filter(({ tag }) => tag === 'participants');
-  // Many people read messages of a group or a status at once: each message names those who did.
-  if (!participant && together.length > 0)
-    return together.flatMap((each) =>
-      childrenOf(each).flatMap(({ attrs: user }) =>
-        user.jid && each.attrs.key
-          ? [{ ids: [each.attrs.key], kind, from, author: user.jid, t: user.t ?? t }]
-          : [],
-      ),
-    );
-  const items = childrenOf(parts[0]).flatMap((item) => (item.attrs.id ? [item.attrs.id] : []));
-  return [{ ids: [id, ...items], kind, from, author: participant ?? from, t }];
-}
-
-export async function recordReceipts(
-  session: WhatsAppContext,
-  heard: readonly HeardReceipt[],
-): Promise<void> {
-  const receipts: NetworkReceipt[] = [];
-  for (const { ids, kind, from, author, t } of heard) {
-    const chat = from === STATUS_BROADCAST ? from : await nameOf(session, from);
-    const by = await nameOf(session, author);
-    const at = dateOfSeconds(t, session.deps.clock.now());
-    receipts.push(...ids.map((networkId) => ({ networkId, kind, chat, by, at })));
-  }
-  await session.sink.receipts(receipts);
 }
 
 const STATUSES: Readonly<Record<number, NonNullable<HistoryMessage['status']>>> = {

@@ -1,0 +1,66 @@
+/** Reports receipts to the owner, and acknowledges them once recorded. */
+import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
+import type { NetworkReceipt } from '@posthorn/core/network/driver.ts';
+import { ITEM_BYTES, sizeOf } from './intake.ts';
+import type { WireNode } from './library-types.ts';
+import {
+  type Connection,
+  type HeardReceipt,
+  isOwn,
+  nameOf,
+  type WhatsAppContext,
+} from './session-context.ts';
+import { childrenOf } from './wire/nodes.ts';
+import { dateOfSeconds } from './wire/numbers.ts';
+
+const RECEIPT_KINDS: Readonly<Record<string, NetworkReceipt['kind']>> = {
+  '': 'delivered',
+  inactive: 'delivered',
+  read: 'read',
+  played: 'played',
+};
+
+/**
+ * Handles a receipt for our message. The library acknowledges it right after this call; the frame gate holds
+ * that back until the receipt is recorded.
+ */
+export function onReceipt(session: WhatsAppContext, { gate }: Connection, node: WireNode): void {
+  const kind = RECEIPT_KINDS[node.attrs.type ?? ''];
+  if (!kind || !node.attrs.from || !node.attrs.id || node.attrs.recipient) return;
+  const heard = heardIn(node, kind).filter(({ author }) => !isOwn(session, author));
+  for (const receipt of heard) {
+    const release = session.intake.hold(ITEM_BYTES + sizeOf(receipt.ids));
+    gate.hold(session.takeReceipt(receipt).finally(release));
+  }
+}
+
+function heardIn(node: WireNode, kind: HeardReceipt['kind']): HeardReceipt[] {
+  const { id = '', from = '', participant, t } = node.attrs;
+  const parts = childrenOf(node);
+  const together = parts.filter(({ tag }) => tag === 'participants');
+  // Many people read messages of a group or a status at once: each message names those who did.
+  if (!participant && together.length > 0)
+    return together.flatMap((each) =>
+      childrenOf(each).flatMap(({ attrs: user }) =>
+        user.jid && each.attrs.key
+          ? [{ ids: [each.attrs.key], kind, from, author: user.jid, t: user.t ?? t }]
+          : [],
+      ),
+    );
+  const items = childrenOf(parts[0]).flatMap((item) => (item.attrs.id ? [item.attrs.id] : []));
+  return [{ ids: [id, ...items], kind, from, author: participant ?? from, t }];
+}
+
+export async function recordReceipts(
+  session: WhatsAppContext,
+  heard: readonly HeardReceipt[],
+): Promise<void> {
+  const receipts: NetworkReceipt[] = [];
+  for (const { ids, kind, from, author, t } of heard) {
+    const chat = from === STATUS_BROADCAST ? from : await nameOf(session, from);
+    const by = await nameOf(session, author);
+    const at = dateOfSeconds(t, session.deps.clock.now());
+    receipts.push(...ids.map((networkId) => ({ networkId, kind, chat, by, at })));
+  }
+  await session.sink.receipts(receipts);
+}
