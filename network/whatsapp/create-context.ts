@@ -21,6 +21,7 @@ import { fail } from './session-end.ts';
 import { recordReceipts } from './session-receipts.ts';
 import { createSharedKeys } from './shared-keys.ts';
 import { createStanzas } from './stanzas.ts';
+import { createWithheld } from './withheld.ts';
 
 export async function createContext(
   deps: SessionDeps,
@@ -72,6 +73,8 @@ export async function createContext(
     audience: null,
     groups: createGroupCache((jid) => askGroup(session, jid), nowMs),
     timeLock: { isActive: false, askedAtMs: Number.NEGATIVE_INFINITY, asking: null, timer: undefined },
+    withheld: createWithheld(keys, nowMs),
+    look: undefined,
     ...{ silent: new Map(), callers: new Map() },
     endReported: Promise.withResolvers(),
   };

@@ -25,6 +25,8 @@ export const KINDS = {
   addressing: 'addressing',
   /** An encrypted message whose outcome is not recorded yet. */
   stanza: 'stanza',
+  /** A message that the network withholds, and that the phone has not given yet; see `withheld.ts`. */
+  withheld: 'withheld',
 } as const;
 
 /** Names a row among those of all kinds. */

@@ -22,3 +22,10 @@ export interface LibraryProduct {
   reviewStatus?: Record<string, string>;
   imageUrls?: Record<string, string>;
 }
+
+export interface LibraryCollection {
+  id: string;
+  name: string;
+  products: LibraryProduct[];
+  status?: { status?: string };
+}

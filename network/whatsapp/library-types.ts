@@ -8,7 +8,7 @@ import type { Dispatcher } from 'undici';
 import type { ClientVersion } from './client-version.ts';
 import type { RawSocket } from './frame-gate.ts';
 import type { LibraryGroup, SendGroup } from './library-group-types.ts';
-import type { LibraryBusinessProfile, LibraryProduct } from './library-shop-types.ts';
+import type { LibraryBusinessProfile, LibraryCollection, LibraryProduct } from './library-shop-types.ts';
 import type { AskLids } from './lid-questions.ts';
 import type { MappingCache } from './mapping-cache.ts';
 import type { WireKey, WireMessage, WireNumber } from './wire/wire-types.ts';
@@ -140,6 +140,8 @@ export interface LibraryMessage {
   pushName?: string | null;
   /** `peer`: between devices of the account. */
   category?: string | null;
+  /** Ours: nobody has given its content, and it is told without; see `withheld.ts`. */
+  isGivenUp?: boolean;
   status?: number | null;
   starred?: boolean | null;
 }
@@ -163,6 +165,8 @@ export interface LibrarySocket {
   requestPairingCode(phone: string): Promise<string>;
   relayMessage(jid: string, message: WireMessage, options: RelayOptions): Promise<string>;
   readMessages(keys: WireKey[]): Promise<void>;
+  /** Asks the account's phone for a message; `about` is kept for some seconds, for the answer. */
+  requestPlaceholderResend(key: WireKey, about: Partial<LibraryMessage>): Promise<unknown>;
   updateMediaMessage(message: LibraryMessage): Promise<LibraryMessage>;
   onWhatsApp(...phones: string[]): Promise<{ jid: string; exists: boolean }[] | undefined>;
   sendPresenceUpdate(state: string, jid?: string): Promise<void>;
@@ -183,12 +187,7 @@ export interface LibrarySocket {
     products: LibraryProduct[];
     nextPageCursor?: string | undefined;
   }>;
-  getCollections(
-    jid: string,
-    limit: number,
-  ): Promise<{
-    collections: { id: string; name: string; products: LibraryProduct[]; status?: { status?: string } }[];
-  }>;
+  getCollections(jid: string, limit: number): Promise<{ collections: LibraryCollection[] }>;
   /** Emits the answer as `reachoutTimeLock` of `connection.update`. */
   fetchAccountReachoutTimelock(): Promise<unknown>;
   groupMetadata(jid: string): Promise<LibraryGroup>;

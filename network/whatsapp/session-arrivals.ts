@@ -14,6 +14,7 @@ import { type Connection, isOwn, nameOf, ownJid, type WhatsAppContext } from './
 import { openSealed } from './session-secrets.ts';
 import { learnTimer } from './session-timers.ts';
 import { withSecret } from './wire/content.ts';
+import { given } from './wire/given.ts';
 import { isId } from './wire/ids.ts';
 import { type Arrived, envelopeOf, type Read, readArrived } from './wire/inbound.ts';
 import type { MediaRef } from './wire/inbound-media.ts';
@@ -56,20 +57,32 @@ export async function recordMessages(
     await tellLid(session, participant || remoteJid!, participant ? arrived.from : arrived.chat);
     await learnTimer(session, arrived.chat, arrived.message);
     let read = readOrNull(session, () => readArrived(arrived)) ?? unreadable(arrived);
+    if (message.isGivenUp && read.kind === 'none') read = unreadable(arrived);
     if (read.kind === 'sealed') {
       // The message with the secret may have come together with it.
       await recordTogether(session, together.splice(0));
       read = await openSealed(session, arrived, read);
     }
     if (read.kind === 'message') {
-      const content = await withOurMentions(session, read.message.content);
-      together.push({ arrived, told: { ...read.message, content } });
+      if (!message.isGivenUp && (await session.withheld.wasTold(arrived.id))) read = lateWords(read.message);
+      else {
+        const content = await withOurMentions(session, read.message.content);
+        together.push({ arrived, told: { ...read.message, content } });
+      }
     }
     if (read.kind !== 'change') continue;
     await recordTogether(session, together.splice(0));
     await recordChange(session, arrived, read.change);
   }
   await recordTogether(session, together);
+  await session.withheld.recorded(messages);
+}
+
+/** A message that was told without content cannot be told again: what it says comes as new words. */
+function lateWords({ networkId, chat, from, at, content }: InboundMessage): Read {
+  const { text, caption, mentions } = content;
+  const words = given({ text, caption, mentions });
+  return { kind: 'change', change: { networkId, chat, from, at, kind: 'edited', content: words } };
 }
 
 async function recordChange(
@@ -143,12 +156,12 @@ function readOrNull<T>(session: WhatsAppContext, work: () => T): T | null {
  * Stands for a message to be viewed once: the network gives it to the phone alone, and tells linked devices only that there is
  * one.
  */
-const WITHHELD: WireMessage = { viewOnceMessageV2: { message: {} } };
+const VIEW_ONCE: WireMessage = { viewOnceMessageV2: { message: {} } };
 
 /** The message with our names for its chat and author; null if it is not for us. */
 async function arrivedOf(session: WhatsAppContext, message: LibraryMessage): Promise<Arrived | null> {
   const { messageTimestamp, pushName } = message;
-  const wire = message.message ?? (message.key.isViewOnce ? WITHHELD : null);
+  const wire = message.message ?? (message.key.isViewOnce ? VIEW_ONCE : message.isGivenUp ? {} : null);
   const key = { ...message.key, participant: message.key.participant || message.participant };
   const shownIn = chatOf(key);
   if (!wire || !key.id || !key.remoteJid || !isOurChat(withoutDevice(shownIn))) return null;

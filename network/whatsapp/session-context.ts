@@ -31,6 +31,7 @@ import type { SharedKeys } from './shared-keys.ts';
 import type { Stanzas } from './stanzas.ts';
 import type { UnreadableBook } from './unreadable.ts';
 import { preferPhone, withoutDevice } from './wire/jids.ts';
+import type { Withheld } from './withheld.ts';
 
 export interface SessionDeps {
   url: string;
@@ -122,6 +123,9 @@ export interface WhatsAppContext {
     asking: Promise<void> | null;
     timer: NodeJS.Timeout | undefined;
   };
+  withheld: Withheld;
+  /** Looks now and then for withheld messages that are due. */
+  look: NodeJS.Timeout | undefined;
   /** People who were asked to upload media again and did not, and when they were asked. */
   silent: Map<string, number>;
   /** The network's name of each caller, by call id: a call is rejected under that name. */

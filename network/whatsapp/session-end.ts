@@ -59,6 +59,7 @@ export function end(session: WhatsAppContext, reason: DisconnectReason, error?: 
   session.phase = 'ended';
   const { connection, request, answers } = session;
   clearTimeout(session.timeLock.timer);
+  clearInterval(session.look);
   connection?.gate.close();
   answers.end();
   session.intake.close();

@@ -22,6 +22,7 @@ import { markRead } from './session-read.ts';
 import { onReceipt } from './session-receipts.ts';
 import { forgetSent, messageFor, noteAsker } from './session-retries.ts';
 import { forgetAnswersAndStanzas, onAck, sendMessage } from './session-send.ts';
+import { noteWithheld, resumeWithheld } from './session-withheld.ts';
 import { endSyncs, syncOtherCollections } from './sync-collections.ts';
 import { onTimeLock } from './time-lock.ts';
 import { runAs, runAsNobody, wrapCalls } from './unheard.ts';
@@ -163,7 +164,9 @@ function listen(session: WhatsAppContext, connection: Connection): void {
   passBuffer(ev, (message) => onMessage(session, connection, message));
   // Before the library's own listeners: it acknowledges messages that these must hold back.
   ws.prependListener('CB:message', (node: WireNode) => {
-    if (mayMatter(node.attrs.from ?? '')) inbox.announce(node);
+    if (!mayMatter(node.attrs.from ?? '')) return;
+    inbox.announce(node);
+    if (isCurrent()) noteWithheld(session, connection, node);
   });
   ws.prependListener('CB:receipt', (node: WireNode) => {
     if (!isCurrent()) return;
@@ -208,6 +211,7 @@ function onUpdate(
     if (session.isPaired) {
       session.phase = 'live';
       sink.connected();
+      resumeWithheld(session, connection);
     } else end(session, 'failed', 'the network let in a session that was not paired');
   }
   if (update.connection === 'close') {

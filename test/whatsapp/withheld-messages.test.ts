@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import type { InboundMessage } from '@posthorn/core/network/driver.ts';
 import { type BesiegedAccount, startBesieged } from '../support/whatsapp/hostile.ts';
 import type { PhoneHandle } from '../support/whatsapp/phone-handle.ts';
 import { until } from '../support/whatsapp/phone-handle.ts';
@@ -16,6 +17,13 @@ describe('a message that the network withholds from linked devices', () => {
   });
   after(() => account?.close());
 
+  const UNREADABLE = ({ type, content, unreadable, chat, from }: InboundMessage) => [
+    type,
+    content,
+    unreadable,
+    chat,
+    from,
+  ];
   const toldOf = (id: string) => account.recorded.inbound.filter(({ networkId }) => networkId === id);
 
   it('is told as one to be viewed once, without what is in it', async () => {
@@ -40,5 +48,87 @@ describe('a message that the network withholds from linked devices', () => {
     await account.arrives(id);
     const told = toldOf(id).map(({ type, content, chat, from }) => [type, content.text, chat, from]);
     assert.deepEqual(told, [['text', 'How much is it?', friend.jid, friend.jid]]);
+  });
+
+  it('is told as one that can be viewed once, also by the newer name for that', async () => {
+    const id = friend.text(account.own, 'Look', { unavailable: 'view_once_unavailable_fanout' });
+    await account.arrives(id);
+    assert.deepEqual(
+      toldOf(id).map(({ type, content, unreadable }) => [type, content, unreadable]),
+      [['unknown', { view_once: true }, undefined]],
+    );
+  });
+
+  it('is told without content at once where nobody gives it to linked devices', async () => {
+    const id = friend.text(account.own, 'By a business', { unavailable: 'hosted_unavailable_fanout' });
+    await account.arrives(id);
+    assert.deepEqual(toldOf(id).map(UNREADABLE), [['unknown', {}, true, friend.jid, friend.jid]]);
+  });
+
+  describe('and that the phone does not give', () => {
+    const DAY_MS = 24 * 60 * 60_000;
+    const UNASKED = { type: 'text', unavailable: '' };
+    beforeEach(() => account.own.goOffline());
+    afterEach(() => account.own.comeOnline());
+
+    it('is told without content after a day, once', async () => {
+      const id = friend.text(group, 'Anybody there?', UNASKED);
+      await account.arrives(friend.text(account.own, 'Behind it'));
+      assert.deepEqual(toldOf(id), []);
+      account.pass(DAY_MS);
+      await account.arrives(friend.text(account.own, 'Much later'));
+      await account.arrives(id);
+      assert.deepEqual(toldOf(id).map(UNREADABLE), [['unknown', {}, true, group, friend.jid]]);
+      await account.recorded.session.close();
+      await account.open();
+      await account.arrives(friend.text(account.own, 'In the next session'));
+      assert.deepEqual(toldOf(id), []);
+    });
+
+    it('is told by a later session, if that does not get it either', async () => {
+      const id = friend.text(account.own, 'Anybody there?', UNASKED);
+      await account.arrives(friend.text(account.own, 'Behind it'));
+      await account.recorded.session.close();
+      account.pass(DAY_MS);
+      await account.open();
+      await account.arrives(friend.text(account.own, 'Much later'));
+      await account.arrives(id);
+      assert.deepEqual(toldOf(id).map(UNREADABLE), [['unknown', {}, true, friend.jid, friend.jid]]);
+    });
+
+    it('is told with its content when a later session asks again', async () => {
+      const id = friend.text(account.own, 'Anybody there?', UNASKED);
+      await account.arrives(friend.text(account.own, 'Behind it'));
+      await account.recorded.session.close();
+      // The question of the session before is lost.
+      account.own.phone.waiting.length = 0;
+      account.own.comeOnline();
+      await account.open();
+      await account.arrives(id);
+      account.pass(DAY_MS);
+      await account.arrives(friend.text(account.own, 'Much later'));
+      assert.deepEqual(
+        toldOf(id).map(({ content }) => content),
+        [{ text: 'Anybody there?' }],
+      );
+    });
+
+    it('is told without content, and its words as an edit when they come after all', async () => {
+      const asked = account.own.phone.placeholdersAsked;
+      const id = friend.text(account.own, 'Anybody there?', UNASKED);
+      await until(() => account.own.phone.waiting.length > 0, 'the phone is asked');
+      account.pass(DAY_MS);
+      await account.arrives(friend.text(account.own, 'Much later'));
+      await account.arrives(id);
+      account.own.comeOnline();
+      assert.equal(account.own.phone.placeholdersAsked, asked + 1);
+      const edits = () => account.recorded.changes.filter(({ networkId }) => networkId === id);
+      await until(() => edits().length > 0, 'the words');
+      assert.deepEqual(
+        edits().map((edit) => [edit.kind, edit.from, 'content' in edit && edit.content]),
+        [['edited', friend.jid, { text: 'Anybody there?' }]],
+      );
+      assert.equal(toldOf(id).length, 1);
+    });
   });
 });

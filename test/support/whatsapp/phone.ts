@@ -122,6 +122,8 @@ export class Phone {
   statusPrivacy: { type: 'contacts' | 'blacklist' | 'whitelist'; list: string[] } | 'busy' | null = null;
   /** How often devices have asked for that. */
   statusPrivacyAsked = 0;
+  /** How often devices have asked for messages that the network withheld from them. */
+  placeholdersAsked = 0;
   readonly privacy = new Map([
     ['readreceipts', 'all'],
     ['last', 'all'],

@@ -23,6 +23,7 @@ export function answerDevice(world: World, phone: Phone, deviceId: number, wire:
   };
   const device = phone.devices.get(deviceId);
   if (request?.peerDataOperationRequestType !== 'PLACEHOLDER_MESSAGE_RESEND' || !device) return;
+  phone.placeholdersAsked += 1;
   const coder = world.coding.proto.WebMessageInfo!;
   const results = (request.placeholderMessageResendRequest ?? []).flatMap(({ messageKey: key }) => {
     const author = phoneOf(world, key.participant ?? key.remoteJid);
