@@ -103,6 +103,8 @@ export interface InboundMessage {
 export interface InboundMedia {
   /** The driver's own handle. */
   ref: unknown;
+  /** The same for messages that share one file. */
+  key?: string;
   mimeType: string;
   fileName: string;
   sizeBytes: number;

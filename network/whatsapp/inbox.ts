@@ -7,6 +7,7 @@
  */
 import { createHash } from 'node:crypto';
 import { KINDS, unpack } from './keys.ts';
+import type { ListRecipient } from './library-group-types.ts';
 import type {
   KeyStore,
   LibraryCreds,
@@ -19,11 +20,17 @@ import type {
 } from './library-types.ts';
 import type { LidQuestions } from './lid-questions.ts';
 import { MappingCache } from './mapping-cache.ts';
+import { recipientsIn } from './own-lists.ts';
 import type { SharedKeys } from './shared-keys.ts';
 
-/** One decrypted part of a message. */
-interface Plain {
+/** Statements of a part's stanza about it. */
+interface Announced {
   attrs: Record<string, string>;
+  recipients?: ListRecipient[] | undefined;
+}
+
+/** One decrypted part of a message. */
+interface Plain extends Announced {
   bytes: Uint8Array;
   /** Increases from part to part, also across sessions. Absent in data stored by an older version. */
   turn?: number;
@@ -41,6 +48,8 @@ export interface Inbox {
    * Rejects if they cannot be read; then it may be called again.
    */
   handOverLeftOver(me: { id: string; lid: string }, take: (message: LibraryMessage) => void): Promise<void>;
+  /** The people who get a message of the account by one of its lists. */
+  recipientsOf(messageId: string): readonly ListRecipient[] | undefined;
   /** The message is recorded. */
   done(messageId: string): void;
 }
@@ -60,8 +69,8 @@ const PARTS: ReadonlySet<string> = new Set(['msg', 'pkmsg', 'skmsg']);
 function createParts(keys: SharedKeys, nowMs: () => number) {
   /** Decrypted parts, by the hash of their cipher text. */
   const plains = new Map<string, Plain>();
-  /** Incoming parts: their stanza's attributes, by the hash of their cipher text. */
-  const announced = new Map<string, Record<string, string>>();
+  /** Incoming parts, by the hash of their cipher text. */
+  const announced = new Map<string, Announced>();
   const partsOf = new Map<string, string[]>();
   /** Decrypted messages that the library has not emitted yet, the oldest first. */
   const unclaimed = new Map<string, number>();
@@ -103,6 +112,7 @@ function createParts(keys: SharedKeys, nowMs: () => number) {
       unclaimed.set(messageId, nowMs());
     },
     claim: (messageId: string) => unclaimed.delete(messageId),
+    recipientsOf: (messageId: string) => plains.get(partsOf.get(messageId)?.[0] ?? '')?.recipients,
     done,
     /** Removes many in one write: a row kept too long only costs a repeat, which the owner drops. */
     sweep(): void {
@@ -144,7 +154,7 @@ function createDecryption(
   ): Promise<Uint8Array> {
     await handedOver;
     const id = hashOf(ciphertext);
-    const attrs = parts.announced.get(id);
+    const about = parts.announced.get(id);
     parts.announced.delete(id);
     const known = parts.plains.get(id);
     if (known) return known.bytes;
@@ -152,12 +162,12 @@ function createDecryption(
     const bytes = await keys.collect(() =>
       transactional.transaction(async () => {
         const opened = await decrypt();
-        if (attrs) await transactional.set({ [KINDS.plain]: { [id]: { attrs, bytes: opened, turn } } });
+        if (about) await transactional.set({ [KINDS.plain]: { [id]: { ...about, bytes: opened, turn } } });
         return opened;
       }, ONE_LOCK),
     );
     hold(keys.stored());
-    if (attrs) parts.remember(id, { attrs, bytes, turn });
+    if (about) parts.remember(id, { ...about, bytes, turn });
     return bytes;
   };
 }
@@ -201,10 +211,10 @@ export function createInbox(deps: {
     announce(node) {
       parts.sweep();
       if (!Array.isArray(node.content)) return;
-      const attrs = definedOf(node.attrs);
+      const about = { attrs: definedOf(node.attrs), recipients: recipientsIn(node) };
       for (const part of node.content as readonly WireNode[]) {
         if (part.tag === 'enc' && PARTS.has(part.attrs.type ?? '') && part.content instanceof Uint8Array)
-          parts.announced.set(hashOf(part.content), attrs);
+          parts.announced.set(hashOf(part.content), about);
       }
     },
 
@@ -222,6 +232,7 @@ export function createInbox(deps: {
     },
 
     claim: (messageId) => parts.claim(messageId),
+    recipientsOf: (messageId) => parts.recipientsOf(messageId),
     done: (messageId) => parts.done(messageId),
   };
 }

@@ -17,3 +17,9 @@ export interface LibraryGroup {
 export type SendGroup = Pick<LibraryGroup, 'id' | 'addressingMode' | 'ephemeralDuration'> & {
   participants: { id: string }[];
 };
+
+/** Somebody who gets a message by a broadcast list of the account: both names, if they are known. */
+export interface ListRecipient {
+  jid: string;
+  other: string | undefined;
+}

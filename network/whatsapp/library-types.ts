@@ -7,7 +7,7 @@ import type { Agent } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { ClientVersion } from './client-version.ts';
 import type { RawSocket } from './frame-gate.ts';
-import type { LibraryGroup, SendGroup } from './library-group-types.ts';
+import type { LibraryGroup, ListRecipient, SendGroup } from './library-group-types.ts';
 import type { LibraryBusinessProfile, LibraryCollection, LibraryProduct } from './library-shop-types.ts';
 import type { AskLids } from './lid-questions.ts';
 import type { MappingCache } from './mapping-cache.ts';
@@ -142,6 +142,8 @@ export interface LibraryMessage {
   category?: string | null;
   /** Ours: nobody has given its content, and it is told without; see `withheld.ts`. */
   isGivenUp?: boolean;
+  /** Ours: who gets it by a list of the account; see `own-lists.ts`. */
+  recipients?: readonly ListRecipient[] | undefined;
   status?: number | null;
   starred?: boolean | null;
 }
@@ -153,7 +155,6 @@ export interface LibrarySocket {
     emit<K extends keyof LibraryEvents>(event: K, told: LibraryEvents[K]): boolean;
   };
   signalRepository: SignalRepository;
-  authState: { creds: LibraryCreds };
   /** Its memory of messages that devices may request again. */
   messageRetryManager?: { addRecentMessage(chat: string, id: string, message: WireMessage): void } | null;
   /** Ours: see `library-socket.ts`. */
@@ -174,7 +175,6 @@ export interface LibrarySocket {
   chatModify(change: object, jid: string): Promise<void>;
   appPatch(change: object): Promise<void>;
   resyncAppState(collections: string[], isInitialSync: boolean): Promise<void>;
-  fetchPrivacySettings(force?: boolean): Promise<Record<string, string>>;
   updateBlockStatus(jid: string, action: 'block' | 'unblock'): Promise<void>;
   rejectCall(callId: string, from: string): Promise<void>;
   profilePictureUrl(jid: string, type: 'image' | 'preview'): Promise<string | undefined>;

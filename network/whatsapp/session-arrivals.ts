@@ -9,6 +9,7 @@ import type {
 import { ITEM_BYTES, sizeOf } from './intake.ts';
 import { idOf, rowsOfMessage } from './known-messages.ts';
 import type { LibraryMessage } from './library-types.ts';
+import { copiesOf, toldCopy } from './own-lists.ts';
 import { authorsOf, keepWordsOf, mayChange } from './session-changes.ts';
 import { type Connection, isOwn, nameOf, ownJid, type WhatsAppContext } from './session-context.ts';
 import { openSealed } from './session-secrets.ts';
@@ -27,6 +28,9 @@ import { withOurMentions } from './wire-names.ts';
 export function onMessage(session: WhatsAppContext, { inbox }: Connection, message: LibraryMessage): void {
   const id = message.key.id ?? '';
   inbox.claim(id);
+  const { remoteJid, fromMe, participant } = message.key;
+  if (isList(remoteJid ?? '') && (fromMe || isOwn(session, participant ?? '')))
+    message.recipients = inbox.recipientsOf(id);
   const release = session.intake.hold(ITEM_BYTES + sizeOf(message.message));
   session.messages
     .take(message)
@@ -49,7 +53,7 @@ export async function recordMessages(
   messages: readonly LibraryMessage[],
 ): Promise<void> {
   const together: Incoming[] = [];
-  for (const message of messages) {
+  for (const message of messages.flatMap(copiesOf)) {
     const arrived = await arrivedOf(session, message);
     if (!arrived) continue;
     // The library learns numbers from its own questions, too: they are told before the first message that has them.
@@ -67,7 +71,11 @@ export async function recordMessages(
       if (!message.isGivenUp && (await session.withheld.wasTold(arrived.id))) read = lateWords(read.message);
       else {
         const content = await withOurMentions(session, read.message.content);
-        together.push({ arrived, told: { ...read.message, content } });
+        const told = { ...read.message, content };
+        together.push({ arrived, told: message.recipients ? toldCopy(told) : told });
+        // The other copies find its file.
+        if (message.recipients?.[0]?.jid === message.key.remoteJid && told.media)
+          await recordTogether(session, together.splice(0));
       }
     }
     if (read.kind !== 'change') continue;
@@ -171,7 +179,7 @@ async function arrivedOf(session: WhatsAppContext, message: LibraryMessage): Pro
   // In statuses the library knows us only by our number.
   const fromMe = key.fromMe === true || (!!key.participant && isOwn(session, key.participant));
   const list = isList(key.remoteJid) ? key.remoteJid : undefined;
-  // To a list of our own: nothing says who is on it.
+  // To a list of our own, and nothing says who is on it.
   if (list && fromMe) return null;
   const alt = key.participantAlt ?? otherNameOfChat(session, key);
   const chat = await nameOf(session, shownIn, otherNameOfChat(session, key));

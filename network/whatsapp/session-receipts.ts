@@ -1,6 +1,7 @@
 /** Reports receipts to the owner, and acknowledges them once recorded. */
 import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import type { NetworkReceipt } from '@posthorn/core/network/driver.ts';
+import { idInChat } from '@posthorn/core/platform/ids.ts';
 import { ITEM_BYTES, sizeOf } from './intake.ts';
 import type { WireNode } from './library-types.ts';
 import {
@@ -10,6 +11,7 @@ import {
   nameOf,
   type WhatsAppContext,
 } from './session-context.ts';
+import { isList } from './wire/jids.ts';
 import { childrenOf } from './wire/nodes.ts';
 import { dateOfSeconds } from './wire/numbers.ts';
 
@@ -57,10 +59,11 @@ export async function recordReceipts(
 ): Promise<void> {
   const receipts: NetworkReceipt[] = [];
   for (const { ids, kind, from, author, t } of heard) {
-    const chat = from === STATUS_BROADCAST ? from : await nameOf(session, from);
     const by = await nameOf(session, author);
+    const chat = from === STATUS_BROADCAST ? from : isList(from) ? by : await nameOf(session, from);
     const at = dateOfSeconds(t, session.deps.clock.now());
-    receipts.push(...ids.map((networkId) => ({ networkId, kind, chat, by, at })));
+    const nameIn = (id: string) => (isList(from) ? idInChat(id, chat) : id);
+    receipts.push(...ids.map((id) => ({ networkId: nameIn(id), kind, chat, by, at })));
   }
   await session.sink.receipts(receipts);
 }

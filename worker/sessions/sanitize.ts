@@ -102,6 +102,7 @@ function forwardsOf(score: unknown): { forwardingScore?: number } {
 function sanitizeMedia(media: InboundMedia): InboundMedia {
   return {
     ref: media.ref,
+    ...(isId(media.key) ? { key: media.key } : {}),
     mimeType: sanitizeText(media.mimeType, TYPE_MAX_CHARS) || 'application/octet-stream',
     fileName: sanitizeText(media.fileName, FILE_NAME_MAX_CHARS),
     sizeBytes: Number.isSafeInteger(media.sizeBytes) && media.sizeBytes >= 0 ? media.sizeBytes : 0,

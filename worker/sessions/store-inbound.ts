@@ -56,8 +56,8 @@ export function createInboundStorer(
     const session = scope.session();
     if (!session) throw new LocalFailure('the session has ended');
     const { networkId, chat: remoteJid } = message;
-    const key = idInChat(networkId, remoteJid);
     const media = message.media!;
+    const key = media.key ?? idInChat(networkId, remoteJid);
     try {
       const { mimeType, fileName } = media;
       const open = () => session.download(media);

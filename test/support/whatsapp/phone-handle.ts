@@ -7,7 +7,13 @@ import { node, type WireMessage } from './nodes.ts';
 import { enterCode, isShown, scan } from './pairing.ts';
 import type { Phone, PhoneMessage } from './phone.ts';
 import { tellSender } from './phone-inbox.ts';
-import { type SendOptions, sendFromPhone, tellOwnDevices, tellOwnDevicesTogether } from './phone-outbox.ts';
+import {
+  type SendOptions,
+  sendFromPhone,
+  sendToList,
+  tellOwnDevices,
+  tellOwnDevicesTogether,
+} from './phone-outbox.ts';
 import { nameIn, sealedEdit, sealedReaction, sealedVote, secretOf } from './sealed.ts';
 import { jidIn, seconds, type World } from './world.ts';
 
@@ -155,6 +161,12 @@ export class PhoneHandle {
     const content =
       message.wire[kind === 'video' && message.wire.ptvMessage ? 'ptvMessage' : `${kind}Message`];
     return openMedia(this.#world.media, kind, content as Record<string, unknown>);
+  }
+
+  /** Sends a message to a broadcast list of its own. Answers its id. */
+  broadcast(list: string, recipients: readonly PhoneHandle[], message: WireMessage): string {
+    const phones = recipients.map(({ phone }) => phone);
+    return sendToList(this.#world, this.phone, list, phones, message);
   }
 
   /** Somebody received, read or played a message of this phone: its linked devices are notified. */

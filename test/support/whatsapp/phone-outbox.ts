@@ -62,6 +62,24 @@ export function sendFromPhone(
   return id;
 }
 
+/** Sends a message to each recipient of a broadcast list of the phone, whose own devices are told who they are. */
+export function sendToList(
+  world: World,
+  phone: Phone,
+  list: string,
+  recipients: readonly Phone[],
+  message: WireMessage,
+): string {
+  const id = randomBytes(10).toString('hex').toUpperCase();
+  phone.sent.set(id, { chat: list, message });
+  for (const other of recipients)
+    for (const device of other.devices.values()) sendToDevice(world, phone, device, message, { id, list });
+  const copy = { deviceSentMessage: { destinationJid: list, message } };
+  for (const device of phone.devices.values())
+    sendToDevice(world, phone, device, copy, { id, list, recipients });
+  return id;
+}
+
 /** The linked devices of a phone are notified of receipts for a message that it sent. */
 export function tellOwnDevices(
   world: World,
@@ -71,7 +89,7 @@ export function tellOwnDevices(
   type: 'read' | 'played' | undefined,
 ): void {
   const chat = phone.sent.get(id)!.chat;
-  const isShared = world.groups.has(chat) || chat === 'status@broadcast';
+  const isShared = world.groups.has(chat) || chat.endsWith('@broadcast');
   const from = isShared ? { from: chat, participant: by.jid } : { from: by.jid };
   for (const device of phone.devices.values())
     device.deliver(node('receipt', { ...from, id, type, t: seconds() }));
@@ -163,7 +181,12 @@ function sendToDevice(
   phone: Phone,
   device: LinkedDevice,
   message: WireMessage,
-  options: SendOptions & { recipient?: Phone; count?: string; category?: string },
+  options: SendOptions & {
+    recipient?: Phone;
+    count?: string;
+    category?: string;
+    recipients?: readonly Phone[];
+  },
 ): void {
   const isLid = options.addressing === 'lid';
   const { recipient, list } = options;
@@ -195,7 +218,10 @@ function sendToDevice(
         t: seconds(options.at),
         notify: phone.name,
       },
-      [options.unavailable === undefined ? sealedFor() : unavailable(options.unavailable)],
+      [
+        options.unavailable === undefined ? sealedFor() : unavailable(options.unavailable),
+        ...(options.recipients ? [onList(options.recipients)] : []),
+      ],
     ),
   );
 
@@ -204,6 +230,11 @@ function sendToDevice(
     const sealed = phone.seal(addressOf(device.number, device.id), bytes, () => device.takeBundle());
     return node('enc', { v: '2', type: sealed.type, count: options.count }, sealed.bytes);
   }
+}
+
+function onList(recipients: readonly Phone[]): Stanza {
+  const named = recipients.map(({ lid, jid }) => node('to', { jid: lid, peer_recipient_pn: jid }));
+  return node('participants', {}, named);
 }
 
 function hostedJid({ number, lidUser }: Phone, isLid: boolean): string {
