@@ -161,8 +161,8 @@ function readOrNull<T>(session: WhatsAppContext, work: () => T): T | null {
 }
 
 /**
- * Stands for a message to be viewed once: the network gives it to the phone alone, and tells linked devices only that there is
- * one.
+ * Stands for a message to be viewed once: the network gives it to the phone alone, and tells linked devices only that
+ * there is one.
  */
 const VIEW_ONCE: WireMessage = { viewOnceMessageV2: { message: {} } };
 

@@ -1,17 +1,20 @@
 /** Reports receipts to the owner, and acknowledges them once recorded. */
 import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
-import type { NetworkReceipt } from '@posthorn/core/network/driver.ts';
+import type { NetworkFact, NetworkReceipt } from '@posthorn/core/network/driver.ts';
 import { idInChat } from '@posthorn/core/platform/ids.ts';
 import { ITEM_BYTES, sizeOf } from './intake.ts';
+import { readTail } from './known-messages.ts';
 import type { WireNode } from './library-types.ts';
 import {
   type Connection,
   type HeardReceipt,
   isOwn,
   nameOf,
+  nextRevision,
   type WhatsAppContext,
 } from './session-context.ts';
-import { isList } from './wire/jids.ts';
+import { tell } from './session-facts.ts';
+import { isList, isOurChat, withoutDevice } from './wire/jids.ts';
 import { childrenOf } from './wire/nodes.ts';
 import { dateOfSeconds } from './wire/numbers.ts';
 
@@ -22,18 +25,38 @@ const RECEIPT_KINDS: Readonly<Record<string, NetworkReceipt['kind']>> = {
   played: 'played',
 };
 
+/** `read-self` where the account tells nobody that it reads. */
+const READINGS: ReadonlySet<string> = new Set(['read', 'read-self']);
+
 /**
  * Handles a receipt for our message. The library acknowledges it right after this call; the frame gate holds
  * that back until the receipt is recorded.
  */
 export function onReceipt(session: WhatsAppContext, { gate }: Connection, node: WireNode): void {
-  const kind = RECEIPT_KINDS[node.attrs.type ?? ''];
+  const { type = '', from = '', participant } = node.attrs;
+  if (READINGS.has(type) && isOwn(session, participant ?? from))
+    tell(session, () => ownReading(session, node));
+  const kind = RECEIPT_KINDS[type];
   if (!kind || !node.attrs.from || !node.attrs.id || node.attrs.recipient) return;
   const heard = heardIn(node, kind).filter(({ author }) => !isOwn(session, author));
   for (const receipt of heard) {
     const release = session.intake.hold(ITEM_BYTES + sizeOf(receipt.ids));
     gate.hold(session.takeReceipt(receipt).finally(release));
   }
+}
+
+/**
+ * The user has read messages on another device. The chat is read when the last one is among them: what came since
+ * then was not seen there.
+ */
+async function ownReading(session: WhatsAppContext, node: WireNode): Promise<NetworkFact[]> {
+  const { from = '', recipient = '' } = node.attrs;
+  const chat = await nameOf(session, withoutDevice(isOwn(session, from) ? recipient : from));
+  if (!isOurChat(chat) || chat === STATUS_BROADCAST) return [];
+  const tail = await readTail(session.request.keys, chat);
+  const ids = heardIn(node, 'read').flatMap((heard) => heard.ids);
+  if (!tail || !ids.includes(tail.id)) return [];
+  return [{ kind: 'chat', revision: nextRevision(session), chat, read: true, at: session.deps.clock.now() }];
 }
 
 function heardIn(node: WireNode, kind: HeardReceipt['kind']): HeardReceipt[] {

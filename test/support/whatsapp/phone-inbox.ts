@@ -186,3 +186,21 @@ function askAgain(world: World, phone: Phone, sender: Phone, stanza: Stanza): vo
       ),
     );
 }
+
+/** The user reads messages of a group or another phone on the phone, whose devices are told; `read-self` if nobody else is. */
+export function readOnPhone(
+  phone: Phone,
+  chat: string | Phone,
+  [id, ...others]: readonly string[],
+  { type = 'read', addressing = 'pn' }: { type?: 'read' | 'read-self'; addressing?: 'pn' | 'lid' } = {},
+): void {
+  const own = jidIn(addressing, phone, 0);
+  const about =
+    typeof chat === 'string'
+      ? { from: chat, participant: own }
+      : { from: own, recipient: jidIn(addressing, chat, 0) };
+  const items = others.map((other) => node('item', { id: other }));
+  const list = items.length > 0 ? [node('list', {}, items)] : undefined;
+  for (const device of phone.devices.values())
+    device.deliver(node('receipt', { ...about, id, type, t: seconds() }, list));
+}

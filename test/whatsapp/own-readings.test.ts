@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type BesiegedAccount, startBesieged } from '../support/whatsapp/hostile.ts';
+import type { PhoneHandle } from '../support/whatsapp/phone-handle.ts';
+import { until } from '../support/whatsapp/phone-handle.ts';
+import { readOnPhone } from '../support/whatsapp/phone-inbox.ts';
+
+describe('a chat that is read on the phone', () => {
+  let account: BesiegedAccount;
+  let friend: PhoneHandle;
+  let group: string;
+  before(async () => {
+    account = await startBesieged();
+    friend = account.newPhone();
+    group = account.network.group(friend, 'Friends', [account.own], 'lid').jid;
+  });
+  after(() => account?.close());
+
+  const readings = () =>
+    account.recorded.facts.flatMap((fact) => (fact.kind === 'chat' && fact.read ? [fact.chat] : []));
+
+  async function arrived(...texts: string[]): Promise<string> {
+    for (const id of texts) await account.arrives(id);
+    return texts.at(-1)!;
+  }
+
+  for (const addressing of ['pn', 'lid'] as const)
+    for (const type of ['read', 'read-self'] as const)
+      it(`is told as read once (${type}, by ${addressing})`, async () => {
+        const before = readings().length;
+        const ids = [friend.text(account.own, 'One'), friend.text(account.own, 'Two')];
+        await arrived(...ids);
+        readOnPhone(account.own.phone, friend.phone, ids, { type, addressing });
+        await until(() => readings().length > before, 'the reading');
+        await arrived(friend.text(account.own, 'Behind it'));
+        assert.deepEqual(readings().slice(before), [friend.jid]);
+      });
+
+  it('is told as read when it is a group', async () => {
+    const before = readings().length;
+    const id = await arrived(friend.text(group, 'All of you'));
+    readOnPhone(account.own.phone, group, [id], { addressing: 'lid' });
+    await until(() => readings().length > before, 'the reading');
+    assert.deepEqual(readings().slice(before), [group]);
+  });
+
+  it('stays unread when a later message came before the phone told it', async () => {
+    const before = readings().length;
+    const id = await arrived(friend.text(account.own, 'One'));
+    await arrived(friend.text(account.own, 'Two'));
+    readOnPhone(account.own.phone, friend.phone, [id]);
+    await arrived(friend.text(account.own, 'Behind it'));
+    await until(() => account.own.device.pending.length === 0, 'all are confirmed');
+    assert.deepEqual(readings().slice(before), []);
+  });
+
+  it('is none of somebody else who reads', async () => {
+    const before = [readings().length, account.recorded.receipts.length];
+    const id = account.own.text(friend, 'Mine');
+    await account.arrives(id);
+    account.own.hears(friend, id, 'read');
+    await until(() => account.recorded.receipts.length > before[1]!, 'the receipt');
+    assert.equal(readings().length, before[0]);
+  });
+});
