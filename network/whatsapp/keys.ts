@@ -19,6 +19,8 @@ export const KINDS = {
   contact: 'contact',
   /** The privacy setting of statuses. */
   audience: 'audience',
+  /** The people who are blocked, as the network told last. */
+  blocked: 'blocked',
   /** After how many seconds messages of a chat disappear; without a row they stay. */
   timer: 'timer',
   /** The names by which the network takes messages to people; see `addressing.ts`. */

@@ -279,7 +279,6 @@ export interface LibraryEvents {
     participants: ({ id: string; phoneNumber?: string | null } | string)[];
     action: string;
   };
-  'blocklist.set': { blocklist: string[] };
   'blocklist.update': { blocklist: string[]; type: 'add' | 'remove' };
   call: {
     id: string;

@@ -5,7 +5,7 @@ import { audienceOf } from './audience.ts';
 import { isOwnAdmin } from './group-admins.ts';
 import { notNow, unanswered } from './send-errors.ts';
 import { ownJid, requireLive, type WhatsAppContext } from './session-context.ts';
-import { tell } from './session-facts.ts';
+import { tell } from './tell-facts.ts';
 import { withoutDevice } from './wire/jids.ts';
 
 /** Changes of other messages: nothing can refer to them, and they are never the last message of a chat. */

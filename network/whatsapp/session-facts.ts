@@ -2,43 +2,16 @@
 import { isGroupJid, isLidJid, isUserJid } from '@posthorn/contract/jid.ts';
 import type { NetworkFact, PresenceUpdate } from '@posthorn/core/network/driver.ts';
 import { audienceChange } from './audience.ts';
-import { ITEM_BYTES } from './intake.ts';
+import { blockedFact } from './blocked.ts';
 import { KINDS } from './keys.ts';
 import type { LibraryGroup } from './library-group-types.ts';
 import type { LibraryChat, LibraryContact, LibraryEvents, LibrarySocket } from './library-types.ts';
 import { nameOf, nextRevision, ownJid, type WhatsAppContext } from './session-context.ts';
 import { onHistory } from './session-history.ts';
+import { tell } from './tell-facts.ts';
 import { groupOf } from './wire/groups.ts';
 import { isOurChat, withoutDevice } from './wire/jids.ts';
 import { mutedUntil, numberOf } from './wire/numbers.ts';
-
-type MakeFacts = (session: WhatsAppContext) => Promise<NetworkFact[]>;
-
-/** Best effort: a fact lost with a connection is replaced by the next state of the same thing. */
-export function tell(session: WhatsAppContext, make: MakeFacts): void {
-  const release = session.intake.hold(ITEM_BYTES);
-  session.arrivals
-    .run(async () => {
-      const facts = await makeOrSkip(session, make);
-      if (facts.length > 0) await session.sink.facts(facts);
-    })
-    .catch(() => undefined)
-    .finally(release);
-}
-
-/**
- * Skips an invalid fact, such as a call without a caller: it would fail again, and must not block later
- * facts.
- */
-async function makeOrSkip(session: WhatsAppContext, make: MakeFacts): Promise<NetworkFact[]> {
-  try {
-    return await make(session);
-  } catch (err) {
-    if (!(err instanceof TypeError || err instanceof RangeError)) throw err;
-    session.deps.log.warn({ err, instance_id: session.request.instanceId }, 'skipped an unreadable fact');
-    return [];
-  }
-}
 
 export function listenToFacts(session: WhatsAppContext, ev: LibrarySocket['ev']): void {
   ev.on('labels.edit', (label) => tell(session, async () => [labelFact(session, label)]));
@@ -50,10 +23,7 @@ export function listenToFacts(session: WhatsAppContext, ev: LibrarySocket['ev'])
   });
   ev.on('contacts.upsert', (contacts) => onContacts(session, contacts));
   ev.on('blocklist.update', ({ blocklist, type }) =>
-    tell(session, () => each(blocklist, (_, jid) => blockFact(session, jid, type))),
-  );
-  ev.on('blocklist.set', ({ blocklist }) =>
-    tell(session, () => each(blocklist, (_, jid) => blockFact(session, jid, 'add'))),
+    tell(session, () => each(blocklist, (_, jid) => blockedFact(session, jid, type === 'add'))),
   );
   ev.on('lid-mapping.update', ({ lid, pn }) =>
     tell(session, async () => lidFact(session, withoutDevice(lid), withoutDevice(pn))),
@@ -153,21 +123,6 @@ function onContacts(session: WhatsAppContext, contacts: readonly LibraryContact[
     }
     return facts;
   });
-}
-
-async function blockFact(
-  session: WhatsAppContext,
-  blocked: string,
-  change: 'add' | 'remove',
-): Promise<NetworkFact> {
-  const jid = await nameOf(session, blocked);
-  return {
-    kind: 'blocked',
-    revision: nextRevision(session),
-    jid,
-    blocked: change === 'add',
-    at: session.deps.clock.now(),
-  };
 }
 
 function lidFact(session: WhatsAppContext, lid: string, phone: string): NetworkFact[] {

@@ -13,7 +13,7 @@ import {
   nextRevision,
   type WhatsAppContext,
 } from './session-context.ts';
-import { tell } from './session-facts.ts';
+import { tell } from './tell-facts.ts';
 import { isList, isOurChat, withoutDevice } from './wire/jids.ts';
 import { childrenOf } from './wire/nodes.ts';
 import { dateOfSeconds } from './wire/numbers.ts';

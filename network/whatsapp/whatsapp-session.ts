@@ -2,6 +2,7 @@
 import type { NetworkSession, OpenRequest, SessionSink } from '@posthorn/core/network/driver.ts';
 import { act } from './actions.ts';
 import { forgetAudience } from './audience.ts';
+import { learnBlocked, onAccountSync } from './blocked.ts';
 import { createContext } from './create-context.ts';
 import { endingOf, readEnding } from './disconnects.ts';
 import { createFrameGate } from './frame-gate.ts';
@@ -176,7 +177,10 @@ function listen(session: WhatsAppContext, connection: Connection): void {
   ws.prependListener('CB:notification,type:w:gp2', ({ attrs }: WireNode) =>
     session.groups.changed(attrs.from ?? ''),
   );
-  ws.prependListener('CB:notification,type:account_sync', () => forgetAudience(session));
+  ws.prependListener('CB:notification,type:account_sync', (node: WireNode) => {
+    forgetAudience(session);
+    onAccountSync(session, node);
+  });
   // A listener of this event must end the request, but the library only forwards it.
   ws.on('unexpected-response', (_request: unknown, { statusCode }: { statusCode?: number }) => {
     const message = `WebSocket Error (Unexpected server response: ${statusCode ?? 0})`;
@@ -212,6 +216,7 @@ function onUpdate(
       session.phase = 'live';
       sink.connected();
       resumeWithheld(session, connection);
+      learnBlocked(session).catch(() => undefined);
     } else end(session, 'failed', 'the network let in a session that was not paired');
   }
   if (update.connection === 'close') {

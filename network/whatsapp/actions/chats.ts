@@ -3,8 +3,8 @@ import { SendRefused } from '@posthorn/core/network/driver.ts';
 import type { NetworkFact } from '@posthorn/core/network/facts.ts';
 import { readTail } from '../known-messages.ts';
 import { nextRevision, type WhatsAppContext } from '../session-context.ts';
-import { tell } from '../session-facts.ts';
 import { keysToRead } from '../session-read.ts';
+import { tell } from '../tell-facts.ts';
 import { type Actions, ask } from './action.ts';
 
 type ChatOps =

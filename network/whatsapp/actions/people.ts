@@ -2,10 +2,11 @@
 import { randomBytes } from 'node:crypto';
 import { isLidJid } from '@posthorn/contract/jid.ts';
 import { type BusinessProfile, type Product, SendRefused } from '@posthorn/core/network/driver.ts';
+import { blockedFact } from '../blocked.ts';
 import type { LibraryBusinessProfile, LibraryProduct } from '../library-shop-types.ts';
 import type { LibrarySocket } from '../library-types.ts';
 import { nameOf, nextRevision, ownJid, type WhatsAppContext } from '../session-context.ts';
-import { tell } from '../session-facts.ts';
+import { tell } from '../tell-facts.ts';
 import { type Account, accountsQuestion, readAccounts } from '../wire/accounts.ts';
 import { withoutDevice } from '../wire/jids.ts';
 import { type Actions, ask } from './action.ts';
@@ -49,7 +50,7 @@ export const personActions: Pick<Actions, PeopleOps> = {
   async contact_block(session, { jid, blocked }) {
     await ask(session, (socket) => socket.updateBlockStatus(jid, blocked ? 'block' : 'unblock'), OF_CHAT);
     const revision = nextRevision(session);
-    tell(session, async () => [{ kind: 'blocked', revision, jid, blocked, at: session.deps.clock.now() }]);
+    tell(session, async () => [await blockedFact(session, jid, blocked, revision)]);
     return { revision };
   },
 
