@@ -2,19 +2,28 @@
 import type { LibraryEvents, LibraryMessage, LibrarySocket } from './library-types.ts';
 
 /**
- * Hands over messages as they arrive, bypassing the library's buffer. The buffer identifies a message only by
+ * Hands over messages and changes of groups as they arrive, bypassing the library's buffer. The buffer identifies a message only by
  * chat and id, and applies edits and deletions to buffered messages without checking the sender: while an
  * instance catches up, any group member could put new text under the names of others. The only message
- * updates that pass are stars, which come from the account's own devices. Calls without an id or a caller are
- * dropped.
+ * updates that pass are stars, which come from the account's own devices. The buffer keeps only the first change of a
+ * group. Calls without an id or a caller are dropped.
  */
-export function passBuffer(ev: LibrarySocket['ev'], onMessage: (message: LibraryMessage) => void): void {
+export function passBuffer(
+  ev: LibrarySocket['ev'],
+  on: {
+    message(message: LibraryMessage): void;
+    groupChanges(changes: LibraryEvents['groups.update']): void;
+  },
+): void {
   const emit = ev.emit.bind(ev) as (event: string, told: unknown) => boolean;
   const emitAny = (event: string, told: readonly unknown[]) => told.length === 0 || emit(event, told);
   ev.emit = (event: string, told: unknown): boolean => {
     switch (event) {
       case 'messages.upsert':
-        for (const message of (told as LibraryEvents['messages.upsert']).messages) onMessage(message);
+        for (const message of (told as LibraryEvents['messages.upsert']).messages) on.message(message);
+        return true;
+      case 'groups.update':
+        on.groupChanges(told as LibraryEvents['groups.update']);
         return true;
       case 'messages.update':
         return emitAny(event, starsOf(told as LibraryEvents['messages.update']));

@@ -29,7 +29,6 @@ export function listenToFacts(session: WhatsAppContext, ev: LibrarySocket['ev'])
     tell(session, async () => lidFact(session, withoutDevice(lid), withoutDevice(pn))),
   );
   ev.on('groups.upsert', (groups) => tell(session, () => each(groups, groupFact)));
-  ev.on('groups.update', (groups) => tell(session, async () => (await each(groups, groupChange)).flat()));
   ev.on('group-participants.update', (change) => tell(session, () => participantsFact(session, change)));
   ev.on('call', (calls) => tell(session, async () => (await each(calls, callFact)).flat()));
   ev.on('settings.update', ({ setting, value }) => onSetting(session, setting, value));
@@ -138,13 +137,22 @@ async function groupFact(session: WhatsAppContext, group: LibraryGroup): Promise
   };
 }
 
-async function groupChange(
-  session: WhatsAppContext,
-  { id, author, subject, desc, announce, restrict }: Partial<LibraryGroup> & { author?: string },
-): Promise<NetworkFact[]> {
+type GroupChange = LibraryEvents['groups.update'][number];
+
+export function onGroupChanges(session: WhatsAppContext, changes: readonly GroupChange[]): void {
+  tell(session, async () => {
+    const facts: NetworkFact[] = [];
+    for (const change of changes) facts.push(...(await groupChange(session, change)));
+    return facts;
+  });
+}
+
+async function groupChange(session: WhatsAppContext, change: GroupChange): Promise<NetworkFact[]> {
+  const { id, author, subject, desc, announce, restrict } = change;
   const said = {
     ...(typeof subject === 'string' ? { name: subject } : {}),
-    ...(typeof desc === 'string' ? { description: desc } : {}),
+    // A description that was deleted is there as undefined.
+    ...('desc' in change ? { description: desc ?? '' } : {}),
     ...(typeof announce === 'boolean' ? { announce } : {}),
     ...(typeof restrict === 'boolean' ? { locked: restrict } : {}),
   };

@@ -17,7 +17,7 @@ import { knownAddressOf } from './recipients.ts';
 import { onMessage } from './session-arrivals.ts';
 import type { Connection, SessionDeps, WhatsAppContext } from './session-context.ts';
 import { afterRefusal, closeGently, end, endedSession, fail, onUnheard } from './session-end.ts';
-import { listenToFacts } from './session-facts.ts';
+import { listenToFacts, onGroupChanges } from './session-facts.ts';
 import { keepCreds, pairingCode, unlink } from './session-pairing.ts';
 import { markRead } from './session-read.ts';
 import { onReceipt } from './session-receipts.ts';
@@ -162,7 +162,10 @@ function listen(session: WhatsAppContext, connection: Connection): void {
   const { socket, gate, inbox } = connection;
   const { ws, ev } = socket;
   const isCurrent = () => session.connection === connection && session.phase !== 'ended';
-  passBuffer(ev, (message) => onMessage(session, connection, message));
+  passBuffer(ev, {
+    message: (message) => onMessage(session, connection, message),
+    groupChanges: (changes) => onGroupChanges(session, changes),
+  });
   // Before the library's own listeners: it acknowledges messages that these must hold back.
   ws.prependListener('CB:message', (node: WireNode) => {
     if (!mayMatter(node.attrs.from ?? '')) return;

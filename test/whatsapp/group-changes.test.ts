@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { announceChange } from '../support/whatsapp/groups.ts';
+import { startBesieged } from '../support/whatsapp/hostile.ts';
+import { node } from '../support/whatsapp/nodes.ts';
+import { until } from '../support/whatsapp/phone-handle.ts';
+
+test('each change of a group is told, however fast they come, and also that its description was deleted', async (t) => {
+  const account = await startBesieged();
+  t.after(() => account.close());
+  const friend = account.newPhone();
+  await account.arrives(friend.text(account.own, 'Hello'));
+  const group = account.network.group(friend, 'Friends', [account.own]);
+  for (const change of [
+    node('description', { id: 'A' }, [node('body', {}, Buffer.from('About us'))]),
+    node('description', { id: 'B', delete: 'true' }),
+    node('subject', { subject: 'Old friends' }),
+  ])
+    announceChange(group, friend.phone, change);
+  const told = () => account.recorded.facts.filter(({ kind }) => kind === 'group_changed');
+  await until(() => told().length >= 3, 'the changes');
+  assert.deepEqual(
+    told().map(({ at: _, ...fact }) => fact),
+    [{ description: 'About us' }, { description: '' }, { name: 'Old friends' }].map((said) => ({
+      ...{ kind: 'group_changed', chat: group.jid, by: friend.jid },
+      ...said,
+    })),
+  );
+});
