@@ -67,10 +67,17 @@ describe('what the account sends to a broadcast list of its own, on the phone', 
   const arrived = (id: string) =>
     account.recorded.inbound.filter(({ networkId }) => networkId.startsWith(`${id}@`));
 
-  it('is told once in the chat with each recipient, and receipts are of the copy there', async () => {
+  for (const addressing of ['pn', 'lid'] as const)
+    it(`is told once in the chat with each recipient, by ${addressing}`, async () => {
+      const id = account.own.broadcast(LIST, friends, { conversation: 'News for all' }, addressing);
+      await until(() => arrived(id).length === 2, 'the copies');
+      assert.deepEqual(arrived(id).map(told), copies('News for all'));
+      await until(() => account.own.device.pending.length === 0, 'it is confirmed');
+    });
+
+  it('has receipts that are of the copy in the chat with whom they are from', async () => {
     const id = account.own.broadcast(LIST, friends, { conversation: 'News for all' });
     await until(() => arrived(id).length === 2, 'the copies');
-    assert.deepEqual(arrived(id).map(told), copies('News for all'));
     account.own.hears(friends[1]!, id, 'read');
     const receipts = () => account.recorded.receipts.filter(({ kind }) => kind === 'read');
     await until(() => receipts().length > 0, 'the receipt');

@@ -164,9 +164,14 @@ export class PhoneHandle {
   }
 
   /** Sends a message to a broadcast list of its own. Answers its id. */
-  broadcast(list: string, recipients: readonly PhoneHandle[], message: WireMessage): string {
+  broadcast(
+    list: string,
+    recipients: readonly PhoneHandle[],
+    message: WireMessage,
+    addressing: 'pn' | 'lid' = 'pn',
+  ): string {
     const phones = recipients.map(({ phone }) => phone);
-    return sendToList(this.#world, this.phone, list, phones, message);
+    return sendToList(this.#world, this.phone, list, phones, message, addressing);
   }
 
   /** Somebody received, read or played a message of this phone: its linked devices are notified. */

@@ -69,14 +69,16 @@ export function sendToList(
   list: string,
   recipients: readonly Phone[],
   message: WireMessage,
+  addressing: 'pn' | 'lid',
 ): string {
   const id = randomBytes(10).toString('hex').toUpperCase();
+  const options = { id, list, addressing };
   phone.sent.set(id, { chat: list, message });
   for (const other of recipients)
-    for (const device of other.devices.values()) sendToDevice(world, phone, device, message, { id, list });
+    for (const device of other.devices.values()) sendToDevice(world, phone, device, message, options);
   const copy = { deviceSentMessage: { destinationJid: list, message } };
   for (const device of phone.devices.values())
-    sendToDevice(world, phone, device, copy, { id, list, recipients });
+    sendToDevice(world, phone, device, copy, { ...options, recipients });
   return id;
 }
 
