@@ -63,6 +63,12 @@ export function stanzasOf(own: PhoneHandle, other: PhoneHandle): Stanza[] {
     node('message', { from: group, participant: from, id: id(), t, type: 'text' }, [enc('skmsg')]),
     node('message', { from: own.jid, recipient: from, id: id(), t, offline: '0' }, [enc('msmsg')]),
     node('message', { from, id: id(), t }, [node('unavailable', { type: 'view_once' })]),
+    node('message', { from, id: id(), t }, [node('unavailable', { type: 'hosted_unavailable_fanout' })]),
+    node('message', { from: '17@broadcast', participant: own.jid, id: id(), t }, [
+      enc('pkmsg'),
+      node('participants', {}, [node('to', { jid: from, peer_recipient_pn: from })]),
+    ]),
+    node('receipt', { from: own.jid, recipient: from, id: id(), t, type: 'read-self' }),
     node('receipt', { from, id: id(), t }),
     node('receipt', { from, id: id(), t, type: 'read' }, [node('list', {}, [node('item', { id: id() })])]),
     node('receipt', { from: group, participant: from, id: id(), t, type: 'retry' }, [
@@ -89,6 +95,7 @@ export function stanzasOf(own: PhoneHandle, other: PhoneHandle): Stanza[] {
     of('server_sync', [node('collection', { name: 'regular', version: '2' })]),
     of('picture', [node('set', { id: '1', author: from })], { from: group }),
     of('account_sync', [node('blocklist', {}, [node('item', { jid: from, action: 'block' })])]),
+    of('account_sync', [node('blocklist', { action: 'modify', dhash: 'x' })]),
     of('account_sync', [node('disappearing_mode', { duration: '60', t })]),
     of('mediaretry', [node('rmr', { jid: from }), node('encrypt', {}, [node('enc_p', {}, id())])]),
     of('mex', [node('update', { op_name: 'NotificationUserReachoutTimelockUpdate' }, '{"data":{}}')]),
