@@ -111,10 +111,9 @@ test('readers that begin at the same place share their pages, one at a time, eac
   assert.ok(largest <= PAGE_BYTES, `the largest page had ${largest} bytes`);
   assert.equal(mostWhileBehind, 1, 'one read of this company at a time');
   const pages = Math.ceil((ids.length * TEXT_BYTES) / PAGE_BYTES);
-  assert.ok(
-    watched.reads.length < 4 * pages,
-    `${watched.reads.length} reads for 50 readers of ${pages} pages`,
-  );
+  // Reads without events do not count: live readers look again while an older transaction runs anywhere on the server.
+  const withEvents = watched.reads.filter(({ bytes }) => bytes > 0).length;
+  assert.ok(withEvents < 2 * pages, `${withEvents} reads with events for 50 readers of ${pages} pages`);
 });
 
 test('an event that is larger than a page comes alone, and nothing is left out', async (t) => {
