@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Outbound, OutboundError } from '@posthorn/core/platform/http/outbound-http.ts';
 import { timeOfId } from '@posthorn/core/platform/ids.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
+import { createRoster, type Roster } from '@posthorn/core/platform/process/roster.ts';
 import type { Trace } from '@posthorn/core/platform/tracing/trace.ts';
 import type { WorkCounts } from '../count-work.ts';
 import { judgeAges, nextOf, planBegin, resultOf } from './attempt-decisions.ts';
@@ -64,7 +65,7 @@ const TICK_MS = 250;
 interface AttemptsContext {
   deps: AttemptsDeps;
   /** In starting order: the first to time out is first. */
-  underWay: Map<PostAttempt, HeldDelivery>;
+  underWay: Roster<{ attempt: PostAttempt; delivery: HeldDelivery }>;
   slow: Set<PostAttempt>;
   /** Endpoints with deliveries to begin, first come first served. */
   ready: Set<Endpoint>;
@@ -76,7 +77,7 @@ interface AttemptsContext {
 export function createAttempts(deps: AttemptsDeps): Attempts {
   const context: AttemptsContext = {
     deps,
-    underWay: new Map(),
+    underWay: createRoster(),
     slow: new Set(),
     ready: new Set(),
     isTurnDue: false,
@@ -96,9 +97,9 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
       const deadline = performance.now() + graceMs;
       while (underWay.size > 0 && performance.now() < deadline) await delay(20);
       if (ticker) clearInterval(ticker);
-      const left = [...underWay];
-      for (const [attempt] of left) attempt.abort(STOPPED);
-      return left.map(([, delivery]) => delivery);
+      const left = underWay.items();
+      for (const { attempt } of left) attempt.abort(STOPPED);
+      return left.map(({ delivery }) => delivery);
     },
   };
 }
@@ -150,11 +151,11 @@ function beginOne(
   endpoint.inFlight += 1;
   if (delivery.attempts > 0) endpoint.retriesInFlight += 1;
   const attempt = new PostAttempt((answer) => {
-    underWay.delete(attempt);
+    leave();
     slow.delete(attempt);
     onAnswer(context, endpoint, config, delivery, answer);
   });
-  underWay.set(attempt, delivery);
+  const leave = underWay.add({ attempt, delivery });
   try {
     if (config.unusable) throw config.unusable;
     const body = Buffer.from(delivery.body!);
@@ -226,7 +227,11 @@ function traceAttempt(trace: Trace, delivery: HeldDelivery, result: AttemptResul
 function tick({ deps, underWay, slow }: AttemptsContext): void {
   const { timeoutMs } = deps;
   const before = slow.size;
-  const judged = judgeAges(underWay.keys(), timeoutMs, performance.now());
+  const judged = judgeAges(
+    underWay.items().map(({ attempt }) => attempt),
+    timeoutMs,
+    performance.now(),
+  );
   for (const attempt of judged.slow) slow.add(attempt);
   for (const attempt of judged.late)
     attempt.abort(new OutboundError('timeout', `no complete answer within ${timeoutMs} ms`));

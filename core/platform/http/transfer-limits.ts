@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Config } from '../config.ts';
+import { createRoster } from '../process/roster.ts';
 
 /** How slow a peer may be. */
 export interface TransferLimits {
@@ -28,6 +29,8 @@ interface Exchange {
   queued: string;
   stillMs: number;
   cut: boolean;
+  /** Removes it from those that are checked. */
+  end: () => void;
 }
 
 /** As the settings say. */
@@ -59,7 +62,7 @@ export function limitTransfers(
   server: Server,
   options: TransferLimits & { timeoutAnswer: (traceId: string) => object },
 ): void {
-  const open = new Set<Exchange>();
+  const open = createRoster<Exchange>();
   const everyMs = Math.min(1_000, Math.max(10, options.graceMs / 4));
   let timer: NodeJS.Timeout | null = null;
   let checkedMs = 0;
@@ -81,13 +84,14 @@ export function limitTransfers(
       queued: '',
       stillMs: 0,
       cut: false,
+      end: () => undefined,
     };
-    open.add(exchange);
+    exchange.end = open.add(exchange);
     // An answer may be out while its request still arrives, and the other way round.
     const close = () => {
       if (!request.complete && !request.socket.destroyed) return;
       if (!response.writableFinished && !response.destroyed) return;
-      open.delete(exchange);
+      exchange.end();
     };
     request.once('close', close);
     response.once('close', close);
@@ -103,8 +107,8 @@ export function limitTransfers(
     // When this process itself stalled, its peers are not to blame.
     const passedMs = Math.min(now - checkedMs, 2 * everyMs);
     checkedMs = now;
-    for (const exchange of open) {
-      if (exchange.socket.destroyed || isOver(exchange)) open.delete(exchange);
+    for (const exchange of open.items()) {
+      if (exchange.socket.destroyed || isOver(exchange)) exchange.end();
       else if (!exchange.cut) {
         checkBody(exchange, passedMs);
         checkAnswer(exchange, passedMs);
@@ -172,7 +176,7 @@ export function limitTransfers(
 
   function cut(exchange: Exchange): void {
     exchange.cut = true;
-    open.delete(exchange);
+    exchange.end();
     const { request, socket } = exchange;
     // Node considers a request done once it is answered: whoever reads its body would wait forever.
     if (!request.complete) request.destroy(new Error('the request took too long to arrive'));
