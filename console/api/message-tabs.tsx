@@ -45,7 +45,13 @@ export function MessageTabs(props: { instance: string; view: MessageView; childr
     else void navigate({ to: found.to, search: { instance } });
   };
   return (
-    <Tabs value={view} keepMounted={false} onChange={open}>
+    <Tabs
+      value={view}
+      keepMounted={false}
+      // Most views are pages, which take the focus: arrow keys only move, so that one can pass a view.
+      activateTabWithKeyboard={false}
+      onChange={open}
+    >
       <Tabs.List mb="md">
         {VIEWS.filter(isOffered).map((one) => (
           <Tabs.Tab key={one.view} value={one.view}>

@@ -70,6 +70,20 @@ describe('the keyboard', () => {
     });
   });
 
+  test('passes by the views of an instance with the arrow keys, and opens one with Enter', async () => {
+    const page = await enter(`/messages?instance=${company.instanceId}`);
+    await page.getByRole('tab', { name: 'Status' }).waitFor();
+    await tabTo(page, /^All messages$/);
+    for (const name of [/^Queue$/, /^Scheduled$/, /^Status$/, /^Media$/]) {
+      await page.keyboard.press('ArrowRight');
+      await restsOn(page, name);
+    }
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Media', level: 1 }).waitFor();
+    await restsOn(page, /^Media$/);
+    await page.context().close();
+  });
+
   test('signs out and begins at the heading of the sign-in', async () => {
     const page = await enter('/settings');
     await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor();
