@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { type Company, makeCompany } from './support/company.ts';
+import { type Company, makeCompany, pair } from './support/company.ts';
 import { PASSWORD } from './support/person.ts';
 import { useConsole } from './support/use-console.ts';
 
@@ -70,6 +70,66 @@ describe('the keyboard', () => {
     });
   });
 
+  test('creates an instance and keeps its place when the phone pairs', async () => {
+    const { client } = company;
+    const page = await enter('/');
+    await restsOn(page, /^Home$/);
+    await tabTo(page, /^Instances$/);
+    await page.keyboard.press('Enter');
+    await restsOn(page, /^Instances$/);
+    await page.getByRole('link', { name: 'New instance' }).waitFor();
+    await tabTo(page, /^New instance$/);
+    await page.keyboard.press('Enter');
+    await restsOn(page, /^New instance$/);
+    await tabTo(page, /^Name/);
+    await page.keyboard.type('Keys');
+    await page.keyboard.press('Enter');
+    await page.locator('[data-qr]').waitFor();
+    await tabTo(page, /^Scan a QR code$/);
+    const { data } = await client.instances.list();
+    const { id } = data.find(({ name }) => name === 'Keys') ?? {};
+    assert.ok(id);
+    await pair(started.server, client, id);
+    await page.locator('dd [data-tone=good]').waitFor();
+    await restsOn(page, /^Copy/);
+    await page.context().close();
+  });
+
+  test('stays on a button that works for a moment', async () => {
+    const body = { url: 'http://127.0.0.1:9/hook', events: ['call.*'] } as const;
+    const { id } = await company.client.webhooks.create({ body: { ...body, events: [...body.events] } });
+    const page = await enter(`/webhooks/${id}`);
+    await page.getByRole('button', { name: 'Send a test' }).waitFor();
+    await tabTo(page, /^Send a test$/);
+    await page.keyboard.press('Enter');
+    await page.getByText('webhook.test, Attempt 1').waitFor();
+    await restsOn(page, /^Send a test$/);
+    await tabTo(page, /^webhook.test/);
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Replay', exact: true }).waitFor();
+    await tabTo(page, /^Replay$/);
+    await page.keyboard.press('Enter');
+    await page.getByText('It is attempted again.').waitFor();
+    await restsOn(page, /^Replay$/);
+    await page.keyboard.press('Escape');
+    await restsOn(page, /^webhook.test/);
+    await page.context().close();
+  });
+
+  test('goes on with the next row after one was deleted', async () => {
+    for (const name of ['First', 'Second', 'Third']) await company.client.tokens.create({ body: { name } });
+    const page = await enter('/settings?tab=keys');
+    await page.getByRole('button', { name: /^Revoke: Second/ }).waitFor();
+    await tabTo(page, /^Revoke: Second/);
+    await page.keyboard.press('Enter');
+    await restsOn(page, /^Back$/);
+    await tabTo(page, /^Revoke$/);
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: /^Revoke: Second/ }).waitFor({ state: 'detached' });
+    await restsOn(page, /^Revoke: First/);
+    await page.context().close();
+  });
+
   test('passes by the views of an instance with the arrow keys, and opens one with Enter', async () => {
     const page = await enter(`/messages?instance=${company.instanceId}`);
     await page.getByRole('tab', { name: 'Status' }).waitFor();
@@ -94,6 +154,20 @@ describe('the keyboard', () => {
       await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
     await restsOn(page, /^Sign in$/);
+    await page.context().close();
+  });
+
+  test('does not drag back the focus of somebody who left a field', async () => {
+    const page = await enter(`/messages?instance=${company.instanceId}`);
+    await page.getByLabel('Phone, chat or message id').focus();
+    await page.evaluate('document.activeElement.blur()');
+    await company.client.messages.sendText({
+      instanceId: company.instanceId,
+      body: { to: CUSTOMER, text: 'A row more' },
+    });
+    await page.getByText('A row more').waitFor();
+    await page.waitForTimeout(300);
+    assert.equal(await focused(page), 'nothing');
     await page.context().close();
   });
 });
