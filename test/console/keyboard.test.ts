@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { PHONE } from './support/browser.ts';
 import { type Company, makeCompany, pair } from './support/company.ts';
 import { PASSWORD } from './support/person.ts';
 import { useConsole } from './support/use-console.ts';
@@ -43,8 +44,8 @@ async function restsOn(page: Page, name: RegExp): Promise<void> {
   }
 }
 
-async function enter(next: string): Promise<Page> {
-  const { page } = await started.browser.visit();
+async function enter(next: string, size?: { width: number; height: number }): Promise<Page> {
+  const { page } = await started.browser.visit(size);
   await page.goto(`${started.server.url}/console/login?next=${encodeURIComponent(next)}`);
   await restsOn(page, /^Sign in$/);
   await tabTo(page, /^E-mail/);
@@ -92,6 +93,53 @@ describe('the keyboard', () => {
     await pair(started.server, client, id);
     await page.locator('dd [data-tone=good]').waitFor();
     await restsOn(page, /^Copy/);
+    await page.context().close();
+  });
+
+  test('answers in a chat, and opens a file without losing its place', async () => {
+    const page = await enter(`/chats?instance=${company.instanceId}`);
+    await page.getByRole('link', { name: 'Carla' }).waitFor();
+    await tabTo(page, /^Carla/);
+    await page.keyboard.press('Enter');
+    await restsOn(page, /^Write a message$/);
+    await page.keyboard.type('Here you are');
+    await tabTo(page, /^Send$/);
+    await page.keyboard.press('Enter');
+    await page
+      .getByRole('list', { name: /Messages/ })
+      .getByText('Here you are')
+      .waitFor();
+    await restsOn(page, /^Send$/);
+    await tabTo(page, /^Open the file/, 'Shift+Tab');
+    await page.keyboard.press('Enter');
+    await restsOn(page, /^Save list.txt$/);
+
+    await tabTo(page, /^Actions for this chat$/, 'Shift+Tab');
+    await page.keyboard.press('Enter');
+    await restsOn(page, /^Details$/);
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByText('Notes').waitFor();
+    await tabTo(page, /^Note /);
+    await page.keyboard.type('Pays late');
+    await tabTo(page, /^Add the note$/);
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: /Pays late/ }).waitFor();
+    await restsOn(page, /^Add the note$/);
+    await page.keyboard.press('Escape');
+    await restsOn(page, /^Actions for this chat$/);
+    await page.context().close();
+  });
+
+  test('opens a chat on a phone, whose list of chats then goes', async () => {
+    const page = await enter(`/chats?instance=${company.instanceId}`, PHONE);
+    await page.getByRole('link', { name: 'Carla' }).waitFor();
+    await tabTo(page, /^Carla/);
+    await page.keyboard.press('Enter');
+    await restsOn(page, /^Write a message$/);
+    await tabTo(page, /^Back$/, 'Shift+Tab');
+    await page.keyboard.press('Enter');
+    // The first control of the list.
+    await restsOn(page, /^All$/);
     await page.context().close();
   });
 

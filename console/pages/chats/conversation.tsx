@@ -1,6 +1,6 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import type { Message } from '@posthorn/sdk/index.ts';
-import { useMemo, useState } from 'react';
+import { type RefObject, useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/api-error.tsx';
 import { Shown } from '../../api/shown.tsx';
@@ -21,7 +21,7 @@ export function Conversation(props: { instanceId: string; chatId: string; show: 
   const [quoted, quote] = useState<Message | null>(null);
   const [edited, edit] = useState<Message | null>(null);
   return (
-    <section className="second-pane" aria-label={t('chats.conversation')}>
+    <section className="second-pane" aria-label={t('chats.conversation')} tabIndex={-1} ref={useEntered()}>
       <ChatHeader {...props} />
       <Shown query={messages}>
         {(rows) =>
@@ -57,6 +57,21 @@ export function Conversation(props: { instanceId: string; chatId: string; show: 
       />
     </section>
   );
+}
+
+/**
+ * A ref for a conversation that takes the focus when the user opens it by its row: into the field, past the other chats
+ * and the buttons of every message. On a touch screen that would open the keyboard.
+ */
+function useEntered(): RefObject<HTMLElement | null> {
+  const pane = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (!document.activeElement?.closest('.chat-row')) return;
+    const isTouched = matchMedia('(hover: none)').matches;
+    const entered = isTouched ? pane.current : pane.current?.querySelector('textarea');
+    entered?.focus({ preventScroll: true });
+  }, []);
+  return pane;
 }
 
 function Bubbles(props: {
