@@ -1,13 +1,14 @@
-import { Code, ScrollArea } from '@mantine/core';
+import { Code } from '@mantine/core';
+import { ScrollRegion } from './scroll-region.tsx';
 
 /** The body of a request or an answer, as plain text; JSON is indented. */
-export function BodyText({ text, label }: { text: string; label: string }) {
+export function BodyText({ text, label, mah }: { text: string; label: string; mah?: string }) {
   return (
-    <ScrollArea.Autosize mah="24rem" viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': label }}>
+    <ScrollRegion label={label} {...(mah && { mah })}>
       <Code block className="foreign">
         {laidOut(text)}
       </Code>
-    </ScrollArea.Autosize>
+    </ScrollRegion>
   );
 }
 

@@ -21,7 +21,7 @@ export function Timeline({ moments }: { moments: readonly Moment[] }) {
           <Text span w="1rem" ta="center" aria-hidden="true">
             {SIGNS[tone]}
           </Text>
-          <Group gap="0 0.75rem" flex={1} justify="space-between">
+          <Group gap="0 0.75rem" flex={1} justify="space-between" align="baseline">
             <Text size="sm" flex="1 1 12rem" className="foreign">
               {text}
             </Text>

@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { useMayManage } from '../../api/api-context.ts';
 import { attemptTone, outcomeOf } from '../../api/delivery-outcome.ts';
 import { TextLink } from '../../components/links.tsx';
+import { shortText } from '../../components/row-button.tsx';
 import { exactTime } from '../../components/time-text.tsx';
 import { type Moment, Timeline } from '../../components/timeline.tsx';
 import type { MessageLife } from './use-message.ts';
@@ -79,7 +80,7 @@ function momentOf(t: TFunction, log: DeliveryLog, mayManage: boolean): Moment {
         ) : (
           text
         )}{' '}
-        ({log.webhook_url})
+        ({shortText(log.webhook_url)})
       </>
     ),
   };

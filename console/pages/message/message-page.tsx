@@ -11,6 +11,7 @@ import { Facts } from '../../components/facts.tsx';
 import { TextLink } from '../../components/links.tsx';
 import { Page } from '../../components/page.tsx';
 import { PersonName } from '../../components/person-name.tsx';
+import { ScrollRegion } from '../../components/scroll-region.tsx';
 import { Life } from './life.tsx';
 import { SameRequest } from './same-request.tsx';
 import { useMessage } from './use-message.ts';
@@ -63,9 +64,11 @@ function Content({ message }: { message: Message }) {
     <Paper p="md">
       <Stack gap="md">
         {text && (
-          <Text className="foreign" data-content>
-            {text}
-          </Text>
+          <ScrollRegion label={t('messages.content')}>
+            <Text className="foreign" data-content>
+              {text}
+            </Text>
+          </ScrollRegion>
         )}
         <Facts
           facts={[

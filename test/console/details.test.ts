@@ -1,0 +1,42 @@
+/** Details of hostile and of old things, also for those who cannot hover. */
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { waitFor } from '../support/process.ts';
+import { type Company, makeCompany } from './support/company.ts';
+import { PASSWORD, signIn } from './support/person.ts';
+import { useConsole } from './support/use-console.ts';
+
+const CUSTOMER = '5511987650051';
+
+const started = useConsole();
+let company: Company;
+
+async function enter(next: string): Promise<Page> {
+  const { page } = await started.browser.visit();
+  await page.goto(`${started.server.url}/console/login?next=${encodeURIComponent(next)}`);
+  await signIn(page, company.email, PASSWORD);
+  return page;
+}
+
+describe('details', () => {
+  before(async () => {
+    company = await makeCompany(started.server);
+    await started.server.sandbox('/phones', { phone: CUSTOMER, name: 'Carla' });
+  });
+
+  test('of a message with a long text show its history without a long way', async () => {
+    const { client, instanceId } = company;
+    const text = 'a long line of many words '.repeat(2_000);
+    const { message_id: id } = await client.messages.sendText({ instanceId, body: { to: CUSTOMER, text } });
+    const page = await enter(`/instances/${instanceId}/messages/${id}`);
+    const words = page.getByRole('region', { name: 'Content' });
+    assert.equal(await words.locator('[data-content]').textContent(), text);
+    const history = await page.getByRole('heading', { name: 'History' }).boundingBox();
+    assert.ok(history && history.y < 1_000);
+    await words.focus();
+    await page.keyboard.press('End');
+    await waitFor(() => page.evaluate(`document.activeElement.scrollTop > 1000 || null`));
+    await page.context().close();
+  });
+});
