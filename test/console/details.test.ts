@@ -39,4 +39,14 @@ describe('details', () => {
     await waitFor(() => page.evaluate(`document.activeElement.scrollTop > 1000 || null`));
     await page.context().close();
   });
+
+  test('of an event that was never delivered to a webhook do not ask for a test', async () => {
+    const body = { url: 'http://127.0.0.1:9/hook', events: ['call.*'] } as const;
+    const { id } = await company.client.webhooks.create({ body: { ...body, events: [...body.events] } });
+    const page = await enter(`/webhooks/${id}?event=01a22156-6b53-73a0-94cd-14d48ff2d130`);
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('No attempt to deliver this event is stored.').waitFor();
+    assert.equal(await dialog.getByText('Send a test').count(), 0);
+    await page.context().close();
+  });
 });

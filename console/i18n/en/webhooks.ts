@@ -30,6 +30,7 @@ export const webhooks = {
   saveSubmit: 'Save the changes',
   deliveries: 'Deliveries',
   noDeliveries: 'Nothing was delivered yet. Send a test.',
+  noAttempts: 'No attempt to deliver this event is stored.',
   event: 'Event',
   attempt: 'Attempt {{attempt}}',
   answer: 'Answer',

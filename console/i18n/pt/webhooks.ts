@@ -32,6 +32,7 @@ export const webhooks: Translations['webhooks'] = {
   saveSubmit: 'Salvar as alterações',
   deliveries: 'Entregas',
   noDeliveries: 'Nada foi entregue ainda. Envie um teste.',
+  noAttempts: 'Não há nenhuma tentativa de entrega deste evento guardada.',
   event: 'Evento',
   attempt: 'Tentativa {{attempt}}',
   answer: 'Resposta',

@@ -39,7 +39,7 @@ export function DeliveryDrawer({ webhookId, eventId }: { webhookId: string; even
         <Shown query={attempts}>
           {(logs) => {
             const last = logs.at(-1);
-            if (!last) return <EmptyState text={t('webhooks.noDeliveries')} />;
+            if (!last) return <EmptyState text={t('webhooks.noAttempts')} />;
             return (
               <>
                 <Replay webhookId={webhookId} logId={last.id} />
