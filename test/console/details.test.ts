@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { waitFor } from '../support/process.ts';
+import { PHONE } from './support/browser.ts';
 import { type Company, makeCompany } from './support/company.ts';
 import { PASSWORD, signIn } from './support/person.ts';
 import { useConsole } from './support/use-console.ts';
@@ -12,8 +13,8 @@ const CUSTOMER = '5511987650051';
 const started = useConsole();
 let company: Company;
 
-async function enter(next: string): Promise<Page> {
-  const { page } = await started.browser.visit();
+async function enter(next: string, size?: { width: number; height: number }): Promise<Page> {
+  const { page } = await started.browser.visit(size);
   await page.goto(`${started.server.url}/console/login?next=${encodeURIComponent(next)}`);
   await signIn(page, company.email, PASSWORD);
   return page;
@@ -37,6 +38,18 @@ describe('details', () => {
     await words.focus();
     await page.keyboard.press('End');
     await waitFor(() => page.evaluate(`document.activeElement.scrollTop > 1000 || null`));
+    await page.context().close();
+  });
+
+  test('of a chat are as wide as a phone, however long the name of a label is', async () => {
+    const { client, instanceId } = company;
+    await client.labels.create({ instanceId, body: { name: 'W'.repeat(60), color: 1 } });
+    const page = await enter(`/chats?instance=${instanceId}&chat=${CUSTOMER}@s.whatsapp.net`, PHONE);
+    await page.getByRole('button', { name: 'Actions for this chat' }).click();
+    await page.getByRole('menuitem', { name: 'Details' }).click();
+    await page.getByRole('checkbox', { name: /^W+$/ }).waitFor();
+    const measured = `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('[role=dialog]'))`;
+    assert.equal(await page.evaluate(measured), 0);
     await page.context().close();
   });
 

@@ -117,7 +117,7 @@ function Labels({ instanceId, chatId }: Of) {
             list.map(({ label_id: labelId, name }) => (
               <Checkbox
                 key={labelId}
-                label={name}
+                label={<span className="foreign">{name}</span>}
                 checked={chat?.labels.includes(labelId) ?? false}
                 disabled={toggle.isPending}
                 onChange={(event) => toggle.mutate({ labelId, on: event.target.checked })}
