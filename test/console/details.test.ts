@@ -9,6 +9,8 @@ import { PASSWORD, signIn } from './support/person.ts';
 import { useConsole } from './support/use-console.ts';
 
 const CUSTOMER = '5511987650051';
+/** As `en-US` writes it: "Nov 28, 2026, 8:47:21 AM". */
+const EXACT = /[A-Z][a-z]{2} \d{1,2}, \d{4}, \d{1,2}:\d{2}:\d{2}\s[AP]M/;
 
 const started = useConsole();
 let company: Company;
@@ -38,6 +40,28 @@ describe('details', () => {
     await words.focus();
     await page.keyboard.press('End');
     await waitFor(() => page.evaluate(`document.activeElement.scrollTop > 1000 || null`));
+    await page.context().close();
+  });
+
+  test('of an event, keys, files and notes say the exact time', async () => {
+    const { client, instanceId } = company;
+    const file = new Blob(['%PDF-1.4'], { type: 'application/pdf' });
+    await client.media.upload({ instanceId, body: { file, file_name: 'list.pdf' } as never });
+    const chatId = `${CUSTOMER}@s.whatsapp.net`;
+    await client.messages.sendText({ instanceId, body: { to: CUSTOMER, text: 'Hello' } });
+    await waitFor(async () => (await client.chats.list({ instanceId })).data.length > 0);
+    await client.notes.create({ instanceId, chatId, body: { note: 'Pays late' } });
+    const { data: events } = await client.events.list({});
+    const page = await enter(`/events?event=${events[0]?.event_id}`);
+    await page.getByRole('dialog').locator('time', { hasText: EXACT }).waitFor();
+    for (const path of ['settings?tab=keys', `messages/media?instance=${instanceId}`]) {
+      await page.evaluate(`history.pushState({}, '', '/console/${path}')`);
+      await page.getByRole('main').locator('time', { hasText: EXACT }).first().waitFor();
+    }
+    await page.evaluate(`history.pushState({}, '', '/console/chats?instance=${instanceId}&chat=${chatId}')`);
+    await page.getByRole('button', { name: 'Actions for this chat' }).click();
+    await page.getByRole('menuitem', { name: 'Details' }).click();
+    await page.getByRole('dialog').locator('time', { hasText: EXACT }).waitFor();
     await page.context().close();
   });
 

@@ -131,7 +131,7 @@ export function ProviderEvents() {
         event,
         <StateBadge key="state" tone={TONES[status] ?? 'idle'} label={t(`admin.states.${status}`)} />,
         error,
-        <TimeText key="at" at={at} />,
+        <TimeText key="at" at={at} shows="both" />,
         <RowButton
           key="again"
           label={t('admin.reprocess')}
@@ -155,7 +155,7 @@ export function AllFeedback() {
         `${t(`admin.kinds.${kind}`)}: ${message}`,
         company,
         <StateBadge key="state" tone={TONES[state] ?? 'idle'} label={t(`admin.states.${state}`)} />,
-        <TimeText key="at" at={at} />,
+        <TimeText key="at" at={at} shows="both" />,
         <RowButton
           key="done"
           label={t(state === 'open' ? 'admin.markDone' : 'admin.markOpen')}

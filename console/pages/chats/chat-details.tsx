@@ -157,13 +157,13 @@ function Notes({ instanceId, chatId }: Of) {
       <Shown query={notes}>
         {(list) =>
           list.map(({ id, note, created_at: at }) => (
-            <Group key={id} justify="space-between" align="start" wrap="nowrap">
+            <Stack key={id} gap={4}>
               <Text size="sm" className="foreign">
                 {note}
               </Text>
-              <Group gap="xs" flex="none">
+              <Group gap="xs" justify="space-between">
                 <Text size="xs" c="dimmed">
-                  <TimeText at={at} />
+                  <TimeText at={at} shows="both" />
                 </Text>
                 <ConfirmButton
                   label={t('chats.details.removeNote')}
@@ -174,7 +174,7 @@ function Notes({ instanceId, chatId }: Of) {
                   onConfirm={() => remove.mutate(id)}
                 />
               </Group>
-            </Group>
+            </Stack>
           ))
         }
       </Shown>

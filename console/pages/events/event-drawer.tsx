@@ -1,4 +1,4 @@
-import { Drawer, Stack } from '@mantine/core';
+import { Drawer, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
@@ -7,6 +7,7 @@ import { Shown } from '../../api/shown.tsx';
 import { useClose } from '../../api/use-close.ts';
 import { BodyText } from '../../components/body-text.tsx';
 import { CopyText } from '../../components/copy-text.tsx';
+import { TimeText } from '../../components/time-text.tsx';
 import { useFocusBack } from '../../components/use-focus-back.ts';
 import type { TailFilter } from './use-tail.ts';
 
@@ -35,7 +36,14 @@ export function EventDrawer({ eventId, filter }: { eventId: string; filter: Tail
       <Stack>
         <CopyText label={t('common.fields.id')} text={eventId} />
         <Shown query={event}>
-          {(whole) => <BodyText text={JSON.stringify(whole)} label={t('events.event')} />}
+          {(whole) => (
+            <>
+              <Text size="sm">
+                <TimeText at={whole.created_at} shows="both" />
+              </Text>
+              <BodyText text={JSON.stringify(whole)} label={t('events.event')} mah="calc(100dvh - 11rem)" />
+            </>
+          )}
         </Shown>
       </Stack>
     </Drawer>

@@ -24,7 +24,7 @@ export function MediaCard({ file, onRemove }: { file: MediaItem; onRemove: () =>
           {label}
         </Text>
         <Text size="sm" c="dimmed">
-          {type}, {bytesText(file.file_size, i18n.language)}, <TimeText at={file.created_at} />
+          {type}, {bytesText(file.file_size, i18n.language)}, <TimeText at={file.created_at} shows="both" />
         </Text>
         <CopyText text={id} thing={label} />
         <Group gap="xs">

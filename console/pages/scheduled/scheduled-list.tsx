@@ -81,7 +81,7 @@ function SendCells({ send, onCancel }: { send: ScheduledSend; onCancel: () => vo
         />
       </Table.Td>
       <Table.Td>
-        <TimeText at={send.send_at} shows={status === 'scheduled' ? 'exact' : 'relative'} />
+        <TimeText at={send.send_at} shows={status === 'scheduled' ? 'exact' : 'both'} />
       </Table.Td>
       <Table.Td>
         {status === 'scheduled' && (

@@ -46,13 +46,13 @@ export function Keys() {
                   </Table.Td>
                   <Table.Td>
                     {key.last_used_at ? (
-                      <TimeText at={key.last_used_at} />
+                      <TimeText at={key.last_used_at} shows="both" />
                     ) : (
                       <Text size="sm">{t('common.never')}</Text>
                     )}
                   </Table.Td>
                   <Table.Td>
-                    <TimeText at={key.created_at} />
+                    <TimeText at={key.created_at} shows="both" />
                   </Table.Td>
                   <Table.Td>
                     <ConfirmButton

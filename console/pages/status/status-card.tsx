@@ -29,7 +29,7 @@ export function StatusCard({ instanceId, status }: { instanceId: string; status:
         <Group justify="space-between">
           <Text size="sm" c="dimmed">
             {direction === 'inbound' && `${phone}, `}
-            <TimeText at={status.posted_at} />
+            <TimeText at={status.posted_at} shows="both" />
           </Text>
           {direction === 'outbound' && mayManage && !isAsked && (
             <RowButton
@@ -55,7 +55,7 @@ function Views({ instanceId, statusId }: { instanceId: string; statusId: string 
           <Text size="sm">{t('status.seenBy', { count })}</Text>
           {viewers.map(({ jid, phone, viewed_at: at }) => (
             <Text key={jid} size="sm" c="dimmed">
-              {phone || jid}, <TimeText at={at} />
+              {phone || jid}, <TimeText at={at} shows="both" />
             </Text>
           ))}
         </Stack>
