@@ -11,6 +11,7 @@ export function MutationForm(props: {
   hint?: string | undefined;
   fullWidth?: boolean;
   isDanger?: boolean;
+  isMinor?: boolean;
   children?: ReactNode;
 }) {
   const { mutation, hint } = props;
@@ -21,6 +22,7 @@ export function MutationForm(props: {
       onSubmit={props.onSubmit}
       fullWidth={props.fullWidth ?? false}
       isDanger={props.isDanger}
+      isMinor={props.isMinor}
       error={mutation.error ? <ApiError error={mutation.error} {...(hint ? { hint } : {})} /> : null}
     >
       {props.children}

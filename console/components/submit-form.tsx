@@ -10,6 +10,8 @@ export function SubmitForm(props: {
   fullWidth?: boolean;
   /** It destroys something. */
   isDanger?: boolean | undefined;
+  /** It is not the main action of its page, or one of several. */
+  isMinor?: boolean | undefined;
   children?: ReactNode;
 }) {
   return (
@@ -28,6 +30,7 @@ export function SubmitForm(props: {
             loading={props.busy}
             fullWidth={props.fullWidth ?? false}
             {...(props.isDanger && { color: 'red' })}
+            {...(props.isMinor && { variant: 'default' })}
           >
             {props.label}
           </Button>

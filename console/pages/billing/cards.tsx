@@ -65,6 +65,7 @@ function NewCardForm({ profileId, changes: { addCard } }: Pick<CardsProps, 'prof
     <MutationForm
       label={t('billing.cards.add')}
       mutation={addCard}
+      isMinor
       onSubmit={() =>
         addCard.mutate({ profileId, ...texts, exp_month: Number(month), exp_year: Number(year) })
       }

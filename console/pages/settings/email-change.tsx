@@ -21,6 +21,7 @@ export function EmailChange() {
         text={t('settings.email.sent', { email: address })}
         label={t('settings.email.confirm')}
         mutation={confirmEmail}
+        isMinor
         onSubmit={() => confirmEmail.mutate(code)}
       >
         <TextInput
@@ -39,6 +40,7 @@ export function EmailChange() {
       text={t('settings.email.now', { email })}
       label={t('settings.email.submit')}
       mutation={startEmail}
+      isMinor
       onSubmit={() => startEmail.mutate({ new_email: address, current_password: password })}
     >
       <TextInput

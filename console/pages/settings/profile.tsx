@@ -31,6 +31,7 @@ function Name() {
       title={t('settings.name.title')}
       label={t('settings.name.submit')}
       mutation={rename}
+      isMinor
       done={rename.isSuccess && t('settings.saved')}
       onSubmit={() => rename.mutate({ name })}
     >
@@ -54,6 +55,7 @@ function CompanyName() {
       title={t('settings.company.title')}
       label={t('settings.company.submit')}
       mutation={rename}
+      isMinor
       done={rename.isSuccess && t('settings.saved')}
       onSubmit={() => rename.mutate({ company_name: name })}
     >
@@ -79,6 +81,7 @@ function Password() {
       text={t('settings.password.text')}
       label={t('settings.password.submit')}
       mutation={changePassword}
+      isMinor
       onSubmit={() => changePassword.mutate({ current_password: current, new_password: next })}
     >
       <PasswordField label={t('settings.currentPassword')} value={current} onChange={setCurrent} />

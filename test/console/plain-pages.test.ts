@@ -1,0 +1,41 @@
+/** Pages have one main action, say nothing twice, and cut no word. */
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { CPF } from '../billing/billing-harness.ts';
+import { type Company, makeCompany } from './support/company.ts';
+import { PASSWORD, signIn } from './support/person.ts';
+import { useConsole } from './support/use-console.ts';
+
+const started = useConsole();
+let company: Company;
+
+async function enter(next: string, email = company.email): Promise<Page> {
+  const { page } = await started.browser.visit();
+  await page.goto(`${started.server.url}/console/login?next=${encodeURIComponent(next)}`);
+  await signIn(page, email, PASSWORD);
+  return page;
+}
+
+describe('a page', () => {
+  before(async () => {
+    company = await makeCompany(started.server);
+    const document = { document_type: 'cpf', document_number: CPF, legal_name: 'Padaria Sol' } as const;
+    await company.billing.profile.create({ body: { ...document, email: company.email } });
+  });
+
+  test('has one main action, however many forms stand on it', async () => {
+    const page = await enter('/settings');
+    for (const [path, sign] of [
+      ['settings', 'Delete the company'],
+      ['billing', 'Subscribe'],
+      ['settings?tab=team', 'Send the invitation'],
+    ] as const) {
+      await page.evaluate(`history.pushState({}, '', '/console/${path}')`);
+      await page.getByRole('button', { name: sign }).waitFor();
+      const main = page.getByRole('main').locator('.mantine-Button-root:not([data-variant])');
+      assert.deepEqual(await main.allInnerTexts(), [sign]);
+    }
+    await page.context().close();
+  });
+});
