@@ -38,4 +38,12 @@ describe('a page', () => {
     }
     await page.context().close();
   });
+
+  test('of a send has no hint that only repeats the name of a field', async () => {
+    const page = await enter(`/messages/new?instance=${company.instanceId}`);
+    await page.getByLabel('Text').waitFor();
+    await page.getByText('A phone number, an individual JID or a group JID').waitFor();
+    assert.equal(await page.getByText('The text', { exact: true }).count(), 0);
+    await page.context().close();
+  });
 });

@@ -12,9 +12,10 @@ const LONG_CHARS = 60_000;
 export function SchemaField(props: FieldProps) {
   const { t } = useTranslation();
   const { schema, value, onChange } = props;
+  const label = fieldName(t, props.name);
   const common = {
-    label: fieldName(t, props.name),
-    description: fieldHint(t, schema),
+    label,
+    description: fieldHint(t, schema, label),
     required: props.required,
     error: props.error,
     maw: 560,
