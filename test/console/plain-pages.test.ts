@@ -4,7 +4,9 @@ import { before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { CPF } from '../billing/billing-harness.ts';
 import { type Company, makeCompany } from './support/company.ts';
+import { ROOT_EMAIL } from './support/console-server.ts';
 import { PASSWORD, signIn } from './support/person.ts';
+import { enterAsRoot } from './support/root.ts';
 import { useConsole } from './support/use-console.ts';
 
 const started = useConsole();
@@ -44,6 +46,20 @@ describe('a page', () => {
     await page.getByLabel('Text').waitFor();
     await page.getByText('A phone number, an individual JID or a group JID').waitFor();
     assert.equal(await page.getByText('The text', { exact: true }).count(), 0);
+    await page.context().close();
+  });
+
+  test('of the platform keeps the name of an event of the provider whole', async () => {
+    const { server } = started;
+    await company.billing.subscriptions.create({
+      body: { plan_code: 'starter_monthly', billing_type: 'pix' },
+    });
+    await enterAsRoot(server);
+    const page = await enter('/admin?tab=events', ROOT_EMAIL);
+    const name = page.getByText('SUBSCRIPTION_CREATED').first();
+    await name.waitFor();
+    const box = await name.boundingBox();
+    assert.ok(box && box.height < 30, 'it stands on one line');
     await page.context().close();
   });
 });

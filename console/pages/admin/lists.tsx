@@ -128,7 +128,9 @@ export function ProviderEvents() {
       list={list}
       error={reprocess.error}
       cells={({ id, event, status, last_error: error, received_at: at }) => [
-        event,
+        <span key="event" className="whole">
+          {event}
+        </span>,
         <StateBadge key="state" tone={TONES[status] ?? 'idle'} label={t(`admin.states.${status}`)} />,
         error,
         <TimeText key="at" at={at} shows="both" />,
