@@ -192,6 +192,22 @@ describe('the keyboard', () => {
     await page.context().close();
   });
 
+  test('goes back from a message to its row', async () => {
+    const { client, instanceId } = company;
+    for (const text of ['Row one', 'Row two'])
+      await client.messages.sendText({ instanceId, body: { to: CUSTOMER, text } });
+    const page = await enter(`/messages?instance=${instanceId}`);
+    await page.getByRole('link', { name: 'Row one' }).waitFor();
+    await tabTo(page, /^Row two$/);
+    await page.keyboard.press('ArrowDown');
+    await restsOn(page, /^Row one$/);
+    await page.keyboard.press('Enter');
+    await restsOn(page, /^Message$/);
+    await page.goBack();
+    await restsOn(page, /^Row one$/);
+    await page.context().close();
+  });
+
   test('signs out and begins at the heading of the sign-in', async () => {
     const page = await enter('/settings');
     await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor();
