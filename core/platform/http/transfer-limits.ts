@@ -30,7 +30,7 @@ interface Exchange {
   stillMs: number;
   cut: boolean;
   /** Removes it from those that are checked. */
-  end: () => void;
+  leave: () => void;
 }
 
 /** As the settings say. */
@@ -84,14 +84,14 @@ export function limitTransfers(
       queued: '',
       stillMs: 0,
       cut: false,
-      end: () => undefined,
+      leave: () => undefined,
     };
-    exchange.end = open.add(exchange);
+    exchange.leave = open.add(exchange);
     // An answer may be out while its request still arrives, and the other way round.
     const close = () => {
       if (!request.complete && !request.socket.destroyed) return;
       if (!response.writableFinished && !response.destroyed) return;
-      exchange.end();
+      exchange.leave();
     };
     request.once('close', close);
     response.once('close', close);
@@ -108,7 +108,7 @@ export function limitTransfers(
     const passedMs = Math.min(now - checkedMs, 2 * everyMs);
     checkedMs = now;
     for (const exchange of open.items()) {
-      if (exchange.socket.destroyed || isOver(exchange)) exchange.end();
+      if (exchange.socket.destroyed || isOver(exchange)) exchange.leave();
       else if (!exchange.cut) {
         checkBody(exchange, passedMs);
         checkAnswer(exchange, passedMs);
@@ -176,7 +176,7 @@ export function limitTransfers(
 
   function cut(exchange: Exchange): void {
     exchange.cut = true;
-    exchange.end();
+    exchange.leave();
     const { request, socket } = exchange;
     // Node considers a request done once it is answered: whoever reads its body would wait forever.
     if (!request.complete) request.destroy(new Error('the request took too long to arrive'));
