@@ -1,11 +1,10 @@
 /** Details of hostile and of old things, also for those who cannot hover. */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import type { Page } from 'playwright-core';
 import { waitFor } from '../support/process.ts';
 import { PHONE } from './support/browser.ts';
 import { type Company, makeCompany } from './support/company.ts';
-import { PASSWORD, signIn } from './support/person.ts';
+import { enterConsole } from './support/person.ts';
 import { useConsole } from './support/use-console.ts';
 
 const CUSTOMER = '5511987650051';
@@ -15,12 +14,8 @@ const EXACT = /[A-Z][a-z]{2} \d{1,2}, \d{4}, \d{1,2}:\d{2}:\d{2}\s[AP]M/;
 const started = useConsole();
 let company: Company;
 
-async function enter(next: string, size?: { width: number; height: number }): Promise<Page> {
-  const { page } = await started.browser.visit(size);
-  await page.goto(`${started.server.url}/console/login?next=${encodeURIComponent(next)}`);
-  await signIn(page, company.email, PASSWORD);
-  return page;
-}
+const enter = (next: string, size?: { width: number; height: number }) =>
+  enterConsole(started, { next, email: company.email, size });
 
 describe('details', () => {
   before(async () => {

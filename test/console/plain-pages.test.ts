@@ -1,23 +1,17 @@
 /** Pages have one main action, say nothing twice, and cut no word. */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import type { Page } from 'playwright-core';
 import { CPF } from '../billing/billing-harness.ts';
 import { type Company, makeCompany } from './support/company.ts';
 import { ROOT_EMAIL } from './support/console-server.ts';
-import { PASSWORD, signIn } from './support/person.ts';
+import { enterConsole } from './support/person.ts';
 import { enterAsRoot } from './support/root.ts';
 import { useConsole } from './support/use-console.ts';
 
 const started = useConsole();
 let company: Company;
 
-async function enter(next: string, email = company.email): Promise<Page> {
-  const { page } = await started.browser.visit();
-  await page.goto(`${started.server.url}/console/login?next=${encodeURIComponent(next)}`);
-  await signIn(page, email, PASSWORD);
-  return page;
-}
+const enter = (next: string, email = company.email) => enterConsole(started, { next, email });
 
 describe('a page', () => {
   before(async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { type Company, makeCompany } from './support/company.ts';
-import { PASSWORD, signIn } from './support/person.ts';
+import { enterConsole, PASSWORD } from './support/person.ts';
 import { useConsole } from './support/use-console.ts';
 
 const CUSTOMER = '5511987650021';
@@ -11,12 +11,7 @@ const CUSTOMER = '5511987650021';
 const started = useConsole();
 let company: Company;
 
-async function enter(next: string, email = company.email): Promise<Page> {
-  const { page } = await started.browser.visit();
-  await page.goto(`${started.server.url}/console/login?next=${encodeURIComponent(next)}`);
-  await signIn(page, email, PASSWORD);
-  return page;
-}
+const enter = (next: string, email = company.email) => enterConsole(started, { next, email });
 
 /** The paths below `/v1` that a page posts to from now on. */
 function notePosts(page: Page): string[] {

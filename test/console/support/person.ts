@@ -1,6 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import { codeIn } from '../../accounts/support/mailbox.ts';
+import type { TestBrowser } from './browser.ts';
 import type { ConsoleServer } from './console-server.ts';
 
 export const PASSWORD = 'correct horse battery';
@@ -56,4 +57,15 @@ export async function open(page: Page, entry: Entry): Promise<void> {
     await page.getByRole('menuitem', { name: entry, exact: true }).click();
   }
   await page.getByRole('heading', { name: entry, exact: true, level: 1 }).waitFor();
+}
+
+/** A page of somebody who signs in and lands on the path `next`. */
+export async function enterConsole(
+  started: { readonly server: ConsoleServer; readonly browser: TestBrowser },
+  person: { next: string; email: string; size?: { width: number; height: number } | undefined },
+): Promise<Page> {
+  const { page } = await started.browser.visit(person.size);
+  await page.goto(`${started.server.url}/console/login?next=${encodeURIComponent(person.next)}`);
+  await signIn(page, person.email, PASSWORD);
+  return page;
 }
