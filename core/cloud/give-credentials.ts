@@ -60,8 +60,21 @@ export async function giveCredentials(
       deps.cipher.seal(sealed),
       instanceId,
     ]);
+    await em.execute(LEAVE_FORMER_ACCOUNT, [instanceId, row.jid]);
+    await em.execute(NOTE_ACCOUNT, [row.jid, row.updatedAt, instanceId]);
     return row;
   });
   deps.bus.notify('instance', instanceId);
   return instanceView(instance);
 }
+
+/** Marks the sends that were accepted for another number: the owner of the session lets them fail (SND-54). */
+const LEAVE_FORMER_ACCOUNT = `
+  UPDATE instances SET sends_from = nextval(pg_get_serial_sequence('outbox', 'seq'))
+  FROM device_syncs former
+  WHERE instances.id = ? AND former.instance_id = instances.id AND former.account_jid <> ?`;
+
+const NOTE_ACCOUNT = `
+  INSERT INTO device_syncs (instance_id, company_id, account_jid, updated_at)
+  SELECT id, company_id, ?, ? FROM instances WHERE id = ?
+  ON CONFLICT (instance_id) DO UPDATE SET account_jid = excluded.account_jid, updated_at = excluded.updated_at`;

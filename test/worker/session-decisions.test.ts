@@ -22,6 +22,7 @@ const ROW: SessionRow = {
   driver: 'sandbox',
   proxy: null,
   lastError: null,
+  sendsFrom: null,
   restriction: null,
   shard: 0,
   placed: null,

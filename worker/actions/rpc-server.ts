@@ -101,9 +101,12 @@ async function perform(deps: RpcServerDeps, request: RpcRequest): Promise<RpcAns
     if (request.op === 'cancel') {
       const lease = deps.leaseFor(instanceId, request.shard);
       if (!lease) return { error: UNAVAILABLE };
-      const taskIds = request.args.task_ids ?? null;
       return {
-        value: await cancelTasks(deps, { id: instanceId, lease, queue: held?.queue ?? null }, taskIds),
+        value: await cancelTasks(
+          deps,
+          { id: instanceId, lease, queue: held?.queue ?? null },
+          { taskIds: request.args.task_ids },
+        ),
       };
     }
     if (!held?.session) return { error: UNAVAILABLE };

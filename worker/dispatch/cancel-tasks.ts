@@ -11,20 +11,21 @@ export interface CancelTasksDeps extends Pick<OutcomeDeps, 'recorder' | 'recordC
 }
 
 /**
- * Cancels tasks of an instance; without `taskIds`, all of them. Only the shard's owner may run it: its
- * instance queue knows which tasks are being sent, and without a queue none are. They fail with `reason`. Rejects
- * if the end of a task could not be recorded.
+ * Cancels tasks of an instance: these, those accepted before one `seq` of the outbox, or all. Only the shard's owner
+ * may run it: its instance queue knows which tasks are being sent, and without a queue none are. They fail with
+ * `reason`. Rejects if the end of a task could not be recorded.
  */
 export async function cancelTasks(
   deps: CancelTasksDeps,
   instance: { id: string; lease: Lease; queue: InstanceQueue | null },
-  taskIds: readonly string[] | null,
+  which: { taskIds?: readonly string[]; before?: number },
   reason = 'cancelled',
 ): Promise<CancelAnswer> {
   const found = await deps.db.query<{ task_id: string; message_id: string; operation: string }>(
     `SELECT task_id, message_id, operation FROM outbox
-     WHERE instance_id = $1 AND ($2::uuid[] IS NULL OR task_id = ANY ($2::uuid[])) ORDER BY seq`,
-    [instance.id, taskIds],
+     WHERE instance_id = $1 AND ($2::uuid[] IS NULL OR task_id = ANY ($2::uuid[]))
+       AND ($3::bigint IS NULL OR seq < $3) ORDER BY seq`,
+    [instance.id, which.taskIds ?? null, which.before ?? null],
   );
   const tasks = found.rows.map((row) => ({
     taskId: row.task_id,

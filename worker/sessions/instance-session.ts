@@ -16,7 +16,7 @@ import { giveCode } from './give-code.ts';
 import { createOnlineKeeper } from './keep-online.ts';
 import { createPresenceWatch } from './keep-watching.ts';
 import { noteAnswer } from './note-answer.ts';
-import { onPaired } from './record-pairing.ts';
+import { failSendsOfOthers, onPaired } from './record-pairing.ts';
 import { onRestricted, recordTransition, showError } from './record-transition.ts';
 import { retrySteps } from './retry-steps.ts';
 import type { InstanceSession, SessionContext, SessionDeps } from './session-context.ts';
@@ -24,6 +24,7 @@ import {
   afterEnd,
   asksForMore,
   backOffMs,
+  GRACE_MS,
   isErrorTold,
   mayHaveRivalOwner,
   planSettling,
@@ -31,9 +32,6 @@ import {
   withJitter,
 } from './session-decisions.ts';
 import { createStepChain } from './step-chain.ts';
-
-/** If the connection comes back within this time, users are not told that it was lost. */
-const GRACE_MS = 10_000;
 
 export function startInstanceSession(deps: SessionDeps, lease: Lease, first: SessionRow): InstanceSession {
   const held = createContext(deps, lease, first);
@@ -240,6 +238,7 @@ async function onConnected(held: SessionContext): Promise<void> {
   held.graceTimer.stop();
   if (held.row.state !== 'CONNECTED')
     await recordTransition(held, { to: 'CONNECTED', reason: null, fields: {} });
+  if (held.row.sendsFrom !== null) await failSendsOfOthers(held, { before: held.row.sendsFrom });
   if (!held.session) return;
   held.queue.attach(held.session);
   held.watch.renew(held.session);

@@ -10,7 +10,8 @@ export async function onPaired(held: SessionContext, identity: PairedIdentity): 
   const { deps, lease } = held;
   const credentials = deps.cipher.seal(identity.credentials);
   await endPairing(deps.db, { id: held.row.id, lease });
-  await leaveFormerAccount(held, identity);
+  const former = await formerAccount(deps.db, held.row.id);
+  if (former !== null && former !== identity.jid) await failSendsOfOthers(held, {});
   await beginDeviceSync(deps.db, { id: held.row.id, lease }, identity.jid, deps.clock.now());
   const outcome = await recordTransition(held, {
     to: 'CONNECTED',
@@ -22,9 +23,13 @@ export async function onPaired(held: SessionContext, identity: PairedIdentity): 
   held.row = { ...held.row, credentials };
 }
 
-/** Sends that were accepted for another account fail: they must not go out from this one (SND-54). */
-async function leaveFormerAccount({ deps, row, lease, queue }: SessionContext, { jid }: PairedIdentity) {
-  const former = await formerAccount(deps.db, row.id);
-  if (former === null || former === jid) return;
-  await cancelTasks(deps, { id: row.id, lease, queue }, null, 'account_changed');
+/**
+ * Sends that were accepted for another account fail: they must not go out from this one (SND-54). `before`: the `seq` in
+ * the outbox of the first send that was accepted for this account; without it none was yet.
+ */
+export async function failSendsOfOthers(
+  { deps, row, lease, queue }: SessionContext,
+  which: { before?: number },
+): Promise<void> {
+  await cancelTasks(deps, { id: row.id, lease, queue }, which, 'account_changed');
 }

@@ -3,6 +3,8 @@ import type { SessionRow } from '@posthorn/core/instances/load-sessions.ts';
 import type { TransitionFields } from '@posthorn/core/instances/transition-instance.ts';
 import type { DisconnectReason } from '@posthorn/core/network/driver.ts';
 
+/** If the connection comes back within this time, users are not told that it was lost. */
+export const GRACE_MS = 10_000;
 const BACK_OFF_MS = [0, 250, 500, 1_000, 2_000, 5_000, 10_000, 30_000];
 /** A session connected for this long was healthy. */
 const STEADY_MS = 60_000;

@@ -6,6 +6,7 @@ import { MovedInstances } from './0005-moved-instances.ts';
 import { MessageArchives } from './0006-message-archives.ts';
 import { LoneJobs } from './0007-lone-jobs.ts';
 import { EarlierSecrets } from './0008-earlier-secrets.ts';
+import { SendsOfAccounts } from './0009-sends-of-accounts.ts';
 
 /** Every migration of the messaging schema, oldest first. A landed one is never edited. */
 export const migrations = [
@@ -17,4 +18,5 @@ export const migrations = [
   MessageArchives,
   LoneJobs,
   EarlierSecrets,
+  SendsOfAccounts,
 ];

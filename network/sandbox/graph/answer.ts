@@ -124,6 +124,7 @@ export function takeMessage(deps: GraphDeps, number: OfficialNumber, body: Body)
   const message = keep(deps, number, person, { id: newWamid(), fromMe: true, type, body });
   world.ledger.push({
     callbackData: message.callbackData,
+    from: number.id,
     to: name,
     at: deps.now().getTime(),
     id: message.id,

@@ -101,6 +101,8 @@ export interface GraphWorld {
   /** Every send as it came, once it was taken. */
   ledger: {
     callbackData: string | null;
+    /** The id of the number that sent it. */
+    from: string;
     to: string;
     at: number;
     id: string;
