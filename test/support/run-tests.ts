@@ -6,7 +6,7 @@ import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
 import { createFailures, type Failures } from './failures.ts';
-import { ensureFfmpeg } from './ffmpeg-install.ts';
+import { ensureFfmpeg, quickenFfmpeg } from './ffmpeg-install.ts';
 import { createFileTimes, type FileTimes } from './file-times.ts';
 import { projectRoot } from './process.ts';
 import { ensureRabbitSource } from './rabbitmq-install.ts';
@@ -99,6 +99,7 @@ async function main(): Promise<number> {
     buildConsole(files);
     // Before the files: only one package can be installed at a time.
     await ensureFfmpeg();
+    await quickenFfmpeg(path.join(folder, 'bin'));
     if (files.length > 1 && !givenBroker) ensureRabbitSource();
     if (files.some((file) => path.relative(projectRoot, file).includes('whatsapp')))
       await ensureWhatsAppLibrary();
