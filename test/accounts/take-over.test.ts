@@ -415,6 +415,12 @@ describe('an address that its owner never proved', () => {
           asked.rows.map(({ op, args }) => [op, args.task_ids.toSorted()]),
           [['cancel', planted.tasks.toSorted()]],
         );
+        const { rows: left } = await server.db.query<{ are: boolean }>(
+          `SELECT every(task.seq < i.sends_from) AS are FROM outbox task JOIN instances i ON i.id = task.instance_id
+           WHERE i.id = $1`,
+          [planted.instanceId],
+        );
+        assert.deepEqual(left, [{ are: true }], 'they never go out, should the request be lost');
         const told = (await server.mailsTo(email)).map((mail) => mail.subject);
         assert.ok(told.includes('Your account is now yours alone'), told.join());
         assert.match((await server.lastMail(planted.second.email)).subject, /access to a company ended/);

@@ -64,6 +64,7 @@ export async function clearCompany(
     companyId,
     expiresAt: new Date(at.getTime() + CANCEL_WITHIN_MS),
   });
+  await leaveQueued(sql, companyId);
   const proxies = await removeProxies(sql, companyId, at);
   await forgetCached(sql, `company:${companyId}`);
   return { users: users.rows.length, webhooks, instances, scheduled, queued, proxies };
@@ -100,6 +101,14 @@ async function cancelScheduled(sql: Sql, companyId: number, at: Date): Promise<n
     [companyId, at],
   );
   return rowCount ?? 0;
+}
+
+/** A request to cancel can be lost with its worker: what still waits then fails when its instance connects (SND-54). */
+async function leaveQueued(sql: Sql, companyId: number): Promise<void> {
+  await sql.query(
+    `UPDATE instances SET sends_from = nextval(pg_get_serial_sequence('outbox', 'seq')) WHERE company_id = $1`,
+    [companyId],
+  );
 }
 
 /** The traffic of the phone that is paired next must not pass a stranger's machine. */
