@@ -70,7 +70,7 @@ export async function giveCredentials(
 
 /** Marks the sends that were accepted for another number: the owner of the session lets them fail (SND-54). */
 const LEAVE_FORMER_ACCOUNT = `
-  UPDATE instances SET sends_from = nextval(pg_get_serial_sequence('outbox', 'seq'))
+  UPDATE instances SET first_own_seq = nextval(pg_get_serial_sequence('outbox', 'seq'))
   FROM device_syncs former
   WHERE instances.id = ? AND former.instance_id = instances.id AND former.account_jid <> ?`;
 

@@ -28,7 +28,7 @@ export interface SessionRow {
   /** The reason that users see for a session that is not connected. */
   lastError: string | null;
   /** Sends with a lower `seq` were accepted for another account; null: all were accepted for this one. */
-  sendsFrom: number | null;
+  firstOwnSeq: number | null;
   /** The restriction that the network has imposed on the account, as users see it. */
   restriction: string | null;
   /** A phone for which a pairing code was asked and not answered yet. */
@@ -43,7 +43,7 @@ export async function loadSessionRows(
   const one = 'instanceId' in where;
   const found = await sql.query<Row>(
     `SELECT i.id, i.company_id, i.driver, i.proxy, i.last_error, i.restriction, i.shard, i.placed, i.epoch_offset, i.state, i.wanted, ${holdSql('c')} AS hold,
-            i.generation, i.settings, i.credentials, i.sends_from,
+            i.generation, i.settings, i.credentials, i.first_own_seq,
             CASE WHEN p.code IS NULL AND p.code_error IS NULL THEN p.code_phone END AS code_phone
      FROM instances i JOIN companies c ON c.id = i.company_id
      LEFT JOIN instance_pairings p ON p.instance_id = i.id
@@ -66,7 +66,7 @@ export async function loadSessionRows(
     generation: row.generation,
     settings: settingsOf(row.settings),
     credentials: row.credentials,
-    sendsFrom: row.sends_from,
+    firstOwnSeq: row.first_own_seq,
     codePhone: row.code_phone,
   }));
 }
@@ -87,6 +87,6 @@ interface Row {
   generation: number;
   settings: Partial<InstanceSettings>;
   credentials: Buffer | null;
-  sends_from: number | null;
+  first_own_seq: number | null;
   code_phone: string | null;
 }

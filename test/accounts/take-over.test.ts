@@ -416,7 +416,7 @@ describe('an address that its owner never proved', () => {
           [['cancel', planted.tasks.toSorted()]],
         );
         const { rows: left } = await server.db.query<{ are: boolean }>(
-          `SELECT every(task.seq < i.sends_from) AS are FROM outbox task JOIN instances i ON i.id = task.instance_id
+          `SELECT every(task.seq < i.first_own_seq) AS are FROM outbox task JOIN instances i ON i.id = task.instance_id
            WHERE i.id = $1`,
           [planted.instanceId],
         );

@@ -32,8 +32,8 @@ describe('sends that wait while an instance gets the credentials of another offi
     return cloud.graph.addNumber({ phone: `55219${String(people).padStart(8, '0')}` });
   }
 
-  async function assertLeft({ id }: CloudInstance, waits: string) {
-    await cloud.reaches({ id, number: addNumber() }, waits, 'failed');
+  async function assertLeft(instance: CloudInstance, waits: string) {
+    await cloud.reaches(instance, waits, 'failed');
     const [failed, ...more] = await cloud.eventsOf(waits);
     assert.deepEqual(
       [failed?.type, failed?.data.reason, failed?.data.wire_state, more],

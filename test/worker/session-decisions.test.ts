@@ -22,7 +22,7 @@ const ROW: SessionRow = {
   driver: 'sandbox',
   proxy: null,
   lastError: null,
-  sendsFrom: null,
+  firstOwnSeq: null,
   restriction: null,
   shard: 0,
   placed: null,

@@ -238,7 +238,7 @@ async function onConnected(held: SessionContext): Promise<void> {
   held.graceTimer.stop();
   if (held.row.state !== 'CONNECTED')
     await recordTransition(held, { to: 'CONNECTED', reason: null, fields: {} });
-  if (held.row.sendsFrom !== null) await failSendsOfOthers(held, { before: held.row.sendsFrom });
+  if (held.row.firstOwnSeq !== null) await failSendsOfOthers(held, { before: held.row.firstOwnSeq });
   if (!held.session) return;
   held.queue.attach(held.session);
   held.watch.renew(held.session);

@@ -106,7 +106,7 @@ async function cancelScheduled(sql: Sql, companyId: number, at: Date): Promise<n
 /** A request to cancel can be lost with its worker: what still waits then fails when its instance connects (SND-54). */
 async function leaveQueued(sql: Sql, companyId: number): Promise<void> {
   await sql.query(
-    `UPDATE instances SET sends_from = nextval(pg_get_serial_sequence('outbox', 'seq')) WHERE company_id = $1`,
+    `UPDATE instances SET first_own_seq = nextval(pg_get_serial_sequence('outbox', 'seq')) WHERE company_id = $1`,
     [companyId],
   );
 }

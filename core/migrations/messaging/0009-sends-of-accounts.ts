@@ -5,6 +5,6 @@ export class SendsOfAccounts extends Migration {
   override name = '0009-sends-of-accounts';
 
   override up(): void {
-    this.addSql(`ALTER TABLE instances ADD COLUMN sends_from bigint`);
+    this.addSql(`ALTER TABLE instances ADD COLUMN first_own_seq bigint`);
   }
 }
