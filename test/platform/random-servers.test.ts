@@ -26,7 +26,7 @@ import { type RunningProcess, startProcess, waitFor } from '../support/process.t
 const ASKS_FOR_MS = 4_000;
 const AT_ONCE = 16;
 const ENDS_WITHIN_MS = 2_000;
-/** For a busy machine: it makes some 15 answers a second, most of them large files. */
+/** A busy machine gets two or three answers a second, because most of them are large files. */
 const ENOUGH_WITHIN_MS = 30_000;
 const IDLE_MS = 1_000;
 const LARGE_BYTES = 6 * 1024 * 1024;

@@ -98,8 +98,7 @@ async function main(): Promise<number> {
     execFileSync(process.execPath, ['server/http/build-reference.mjs'], { cwd: projectRoot });
     buildConsole(files);
     // Before the files: only one package can be installed at a time.
-    await ensureFfmpeg();
-    await quickenFfmpeg(path.join(folder, 'bin'));
+    quickenFfmpeg(await ensureFfmpeg(), path.join(folder, 'bin'));
     if (files.length > 1 && !givenBroker) ensureRabbitSource();
     if (files.some((file) => path.relative(projectRoot, file).includes('whatsapp')))
       await ensureWhatsAppLibrary();
