@@ -25,10 +25,16 @@ export function recordUnderLease<T>(
   deps: RecorderDeps,
   lease: Lease,
   record: (recording: Recording) => Promise<T>,
+  addresses?: Parameters<typeof underLease>[3],
 ): Promise<T> {
   const now = deps.clock.now();
   return tellEvents(deps, (tell) =>
-    underLease(deps.db, lease, (client) => record({ client, now, tell: (events) => tell(client, events) })),
+    underLease(
+      deps.db,
+      lease,
+      (client) => record({ client, now, tell: (events) => tell(client, events) }),
+      addresses,
+    ),
   );
 }
 

@@ -1,3 +1,4 @@
+import { ADVISORY_LOCKS } from '../platform/database/advisory-locks.ts';
 import type { Db, Sql, Transaction } from '../platform/database/db.ts';
 
 /** Ownership of a shard: the epoch grows with every new owner. */
@@ -70,9 +71,10 @@ export async function underLease<T>(
   db: Db,
   lease: Lease,
   work: (client: Transaction) => Promise<T>,
+  addresses: Addresses = 'read',
 ): Promise<T> {
   const writing = db.transaction(async (client) => {
-    const stands = await lockLeases(client, [lease]);
+    const stands = await lockLeases(client, [lease], addresses);
     if (!stands(lease)) throw new LeaseLost(lease);
     return work(client);
   });
@@ -95,7 +97,7 @@ export async function underLeases<In extends { lease: Lease }, Read, T>(
 ): Promise<{ outcomes: (Recorded | LeaseLost)[]; result: T | null }> {
   const writing = db.transaction(async (client) => {
     const leases = entries.map((entry) => entry.lease);
-    const [stands, read] = await Promise.all([lockLeases(client, leases), options.read(client, entries)]);
+    const [stands, read] = await Promise.all([lockLeases(client, leases, 'read'), options.read(client, entries)]);
     // Judged once: a hold may end at any time, and what is admitted here is waited for.
     const current = entries.filter((entry) => stands(entry.lease));
     const admitted = new Set(current);
@@ -107,14 +109,32 @@ export async function underLeases<In extends { lease: Lease }, Read, T>(
   return writing;
 }
 
+/**
+ * What a transaction does with the pairs of addresses, by which data finds its chat. Those that change them wait for all
+ * that read them before and hold back all that come after: else data would be stored for a chat that has just moved.
+ */
+type Addresses = 'read' | 'change';
+
+/** Shards that share one lock of their addresses: few locks for a transaction of many shards. */
+const SHARDS_TOGETHER = 16;
+
+const lockSql = (addressLock: string) => `
+SELECT shard, epoch, ${addressLock}(${ADVISORY_LOCKS.addresses}, shard / ${SHARDS_TOGETHER})
+FROM shards WHERE shard = ANY ($1::smallint[]) ORDER BY shard FOR SHARE`;
+
+const LOCK = {
+  read: { name: 'shards-lock-leases', text: lockSql('pg_advisory_xact_lock_shared') },
+  change: { name: 'shards-lock-leases-change', text: lockSql('pg_advisory_xact_lock') },
+};
+
 /** Which of these leases stand. One worker may ask for a shard under two epochs, its present and a former one. */
-async function lockLeases(sql: Sql, leases: readonly Lease[]): Promise<(lease: Lease) => boolean> {
+async function lockLeases(
+  sql: Sql,
+  leases: readonly Lease[],
+  addresses: Addresses,
+): Promise<(lease: Lease) => boolean> {
   const shards = [...new Set(leases.map((lease) => lease.shard))];
-  const held = await sql.query<{ shard: number; epoch: number }>({
-    name: 'shards-lock-leases',
-    text: `SELECT shard, epoch FROM shards WHERE shard = ANY ($1::smallint[]) ORDER BY shard FOR SHARE`,
-    values: [shards],
-  });
+  const held = await sql.query<{ shard: number; epoch: number }>({ ...LOCK[addresses], values: [shards] });
   const epochs = new Map(held.rows.map((row) => [row.shard, row.epoch]));
   return ({ shard, epoch, hold }) => epochs.get(shard) === epoch && hold?.isOver() !== true;
 }

@@ -1,6 +1,6 @@
 import { isLidJid, isUserJid, jidOfPhone } from '@posthorn/contract/jid.ts';
 import type { InstanceScope } from '../access/instance-scope.ts';
-import { type RecorderDeps, recordUnderLease } from '../instances/create-recorder.ts';
+import { type RecorderDeps, type Recording, recordUnderLease } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/lock-leases.ts';
 import type { HistoryBatch } from '../network/facts.ts';
 import type { Sql } from '../platform/database/db.ts';
@@ -9,19 +9,27 @@ import { nameIn } from './read-phones.ts';
 
 type LidPair = HistoryBatch['lids'][number];
 
-/** Records what a session learnt of anonymous ids. Throws LeaseLost. */
+/** Records what a session learnt of anonymous ids. Throws LeaseLost. Devices repeat pairs: known ones cost a look. */
 export async function recordLids(
   deps: RecorderDeps,
   scope: InstanceScope & { lease: Lease },
   pairs: readonly LidPair[],
 ): Promise<Recorded> {
-  await recordUnderLease(deps, scope.lease, ({ client, now }) => saveLids(client, scope, pairs, now));
+  const { rows } = await deps.db.query(FIND_NEW, [JSON.stringify(pairs), scope.instanceId]);
+  if (rows.length === 0) return 'recorded';
+  const save = ({ client, now }: Recording) => saveLids(client, scope, pairs, now);
+  await recordUnderLease(deps, scope.lease, save, 'change');
   return 'recorded';
 }
 
+const FIND_NEW = `
+SELECT 1 FROM json_to_recordset($1) AS r (lid text, phone text)
+WHERE NOT EXISTS (SELECT 1 FROM lids l WHERE l.instance_id = $2 AND l.lid = r.lid AND l.phone = r.phone) LIMIT 1`;
+
 /**
- * Stores pairs of an id, or of a number that leads to an account with another one, and the phone. Messages stay under an anonymous id, since the network calls their senders by it; readers look the
- * phone up, so one stored pair corrects all of them at once. Data that exists once for each chat moves to the phone's
+ * Stores pairs of an id, or of a number that leads to an account with another one, and the phone. Messages stay under an
+ * anonymous id, since the network calls their senders by it; readers look the phone up, so one stored pair corrects all of
+ * them at once. Data that exists once for each chat moves to the phone's
  * address: the guard's count (an answer that came before the pair counts for the phone), the chat, its notes and
  * labels, and the contact.
  */

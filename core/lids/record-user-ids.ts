@@ -1,6 +1,6 @@
 import type { Jid } from '@posthorn/contract/jid.ts';
 import type { InstanceScope } from '../access/instance-scope.ts';
-import { type RecorderDeps, recordUnderLease } from '../instances/create-recorder.ts';
+import { type RecorderDeps, type Recording, recordUnderLease } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/lock-leases.ts';
 import type { Sql } from '../platform/database/db.ts';
 import { jidOfKnown, nameIn } from './read-phones.ts';
@@ -21,10 +21,11 @@ export async function recordUserIds(
   scope: InstanceScope & { lease: Lease },
   changes: readonly ChangedUserId[],
 ): Promise<Recorded> {
-  await recordUnderLease(deps, scope.lease, async ({ client, now }) => {
+  const recordAll = async ({ client, now }: Recording) => {
     // In their order: of three ids the first two may come together.
     for (const change of changes) await record(client, scope, change, now);
-  });
+  };
+  await recordUnderLease(deps, scope.lease, recordAll, 'change');
   return 'recorded';
 }
 
