@@ -90,7 +90,8 @@ describe('at the width of a phone, in the light and in the dark', () => {
     const at = `instance=${instanceId}`;
     const chat = `${CUSTOMER}@s.whatsapp.net`;
     await client.instances.updateSettings({ instanceId, body: { humanize_enabled: true } });
-    for (const text of [LONG_TEXT, 'Behind it']) await send(text);
+    // More than one is typed while slow machines look for barriers.
+    for (const text of [...Array(6).fill(LONG_TEXT), 'Behind it']) await send(text);
     const found = await judge(page, { [`messages?${at}&show=queue`]: 'Waits for its turn' });
     await page.getByRole('button', { name: 'Cancel everything' }).click();
     await page.getByRole('dialog').getByText('Every waiting message fails').waitFor();

@@ -5,6 +5,8 @@ import type { Probed } from './probe.ts';
 /** The thread of `probeWhile`: one request every 25 ms, each counted from the moment it was due. */
 
 const EVERY_MS = 25;
+/** Fewer than a company may have open while the process is overloaded (LIM-15): who has more is refused with reason. */
+const OPEN_MAX = 50;
 const {
   url,
   headers = {},
@@ -23,10 +25,13 @@ parentPort!.once('message', () => {
 await ask(performance.now());
 probed.slowestMs = 0;
 parentPort!.postMessage('ready');
-const pending: Promise<void>[] = [];
+const pending = new Set<Promise<unknown>>();
 for (let dueMs = performance.now(); !stopping; dueMs += EVERY_MS) {
   await delay(Math.max(0, dueMs - performance.now()));
-  pending.push(ask(dueMs));
+  while (pending.size >= OPEN_MAX) await Promise.race(pending);
+  const asked = ask(dueMs);
+  pending.add(asked);
+  void asked.then(() => pending.delete(asked));
 }
 await Promise.all(pending);
 parentPort!.postMessage(probed);
