@@ -97,7 +97,10 @@ export async function underLeases<In extends { lease: Lease }, Read, T>(
 ): Promise<{ outcomes: (Recorded | LeaseLost)[]; result: T | null }> {
   const writing = db.transaction(async (client) => {
     const leases = entries.map((entry) => entry.lease);
-    const [stands, read] = await Promise.all([lockLeases(client, leases, 'read'), options.read(client, entries)]);
+    const [stands, read] = await Promise.all([
+      lockLeases(client, leases, 'read'),
+      options.read(client, entries),
+    ]);
     // Judged once: a hold may end at any time, and what is admitted here is waited for.
     const current = entries.filter((entry) => stands(entry.lease));
     const admitted = new Set(current);
@@ -110,8 +113,8 @@ export async function underLeases<In extends { lease: Lease }, Read, T>(
 }
 
 /**
- * What a transaction does with the pairs of addresses, by which data finds its chat. Those that change them wait for all
- * that read them before and hold back all that come after: else data would be stored for a chat that has just moved.
+ * Pairs of addresses lead data to its chat. A transaction that changes pairs waits for all that read them before, and holds
+ * back all that come after: else data would be stored for a chat that has just moved.
  */
 type Addresses = 'read' | 'change';
 

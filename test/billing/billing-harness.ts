@@ -271,13 +271,16 @@ export async function withSubscription(
 }
 
 /** Runs the steps of billing's worker until nothing is left; for tests that go step by step. */
-export async function drainEvents(billing: TestBilling): Promise<void> {
+export async function drainEvents(
+  billing: TestBilling,
+  told: { countPaymentAfterEnd?: () => void } = {},
+): Promise<void> {
   const { listDueEvents, processEvent } = await import(
     '@posthorn/core/billing/provider-events/process-event.ts'
   );
   for (;;) {
     const due = await listDueEvents(billing.billing, 100);
     if (due.length === 0) return;
-    for (const id of due) await processEvent(billing.billing, id);
+    for (const id of due) await processEvent({ ...billing.billing, ...told }, id);
   }
 }

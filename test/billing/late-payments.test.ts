@@ -16,6 +16,7 @@ const DAY_MS = 86_400_000;
 
 let billing: TestBilling;
 const errors: Record<string, unknown>[] = [];
+let counted = 0;
 before(async () => {
   const to = { write: (line: string) => void errors.push(JSON.parse(line)) };
   billing = await startTestBilling({
@@ -23,7 +24,10 @@ before(async () => {
   });
 });
 after(() => billing.close());
-beforeEach(() => errors.splice(0));
+beforeEach(() => {
+  errors.splice(0);
+  counted = 0;
+});
 
 describe('a payment from before the end of a period that was to be the last', () => {
   for (const order of ['before', 'after'] as const)
@@ -96,11 +100,13 @@ describe('a payment from before the end of an expired trial at the provider', ()
 });
 
 describe('a payment that brings nothing back', () => {
-  const isTold = () =>
+  const isTold = () => {
     assert.deepEqual(
       errors.map(({ level, msg }) => [level, msg]),
       [[50, 'a payment came for a subscription that is over: look whether the provider has to refund it']],
     );
+    assert.equal(counted, 1);
+  };
 
   it('is told to operators when it came after the end', async () => {
     const story = await subscribe();
@@ -163,7 +169,7 @@ async function subscribe(billingType = 'pix') {
   }
   const deliver = async (event: Record<string, unknown>) => {
     await billing.deliver(event);
-    await drainEvents(billing);
+    await drainEvents(billing, { countPaymentAfterEnd: () => (counted += 1) });
   };
   return {
     key,

@@ -29,6 +29,7 @@ export interface BillingWorkerDeps extends BillingDeps {
   /** How long events of the provider are kept after they were processed. */
   eventRetentionDays: number;
   pulse?: Pulse;
+  countPaymentAfterEnd?: () => void;
 }
 
 export interface BillingWorker {

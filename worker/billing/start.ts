@@ -11,6 +11,7 @@ import type { Shutdown } from '@posthorn/core/platform/process/shutdown.ts';
 import type { Pulse } from '@posthorn/core/workers/pulse.ts';
 import { startBillingWorker } from './billing-worker.ts';
 import { consumeEntitlementUpdates } from './consume-entitlement-updates.ts';
+import { showBillingFigures } from './show-figures.ts';
 
 /**
  * Starts the billing roles of a worker: billing's own work, over connections with its own database role, and
@@ -53,6 +54,7 @@ async function startWork(deps: Parameters<typeof startBillingRoles>[0]): Promise
     eventRetentionDays: config.PROVIDER_EVENT_RETENTION_DAYS,
     ingestionUrl: `${withoutTrailingSlashes(base)}/v1/webhooks/asaas`,
     pulse: deps.pulse,
+    countPaymentAfterEnd: showBillingFigures({ db: billing.db, metrics: deps.metrics }),
   });
   shutdown.add('billing work', () => worker.stop());
 }

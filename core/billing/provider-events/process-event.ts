@@ -30,7 +30,16 @@ interface EventRow {
   attempts: number;
 }
 
-type ProcessDeps = Pick<BillingDeps, 'db' | 'clock' | 'log'>;
+interface ProcessDeps extends Pick<BillingDeps, 'db' | 'clock' | 'log'> {
+  /** Counts payments that bring nothing back, for operators to refund. */
+  countPaymentAfterEnd?: (() => void) | undefined;
+}
+
+/** An event that had an effect here. */
+interface Applied {
+  /** It was a payment for this subscription, which is over all the same. */
+  paidAfterEnd?: EventSubscription;
+}
 
 /** The ids of the events that are due, oldest first. */
 export async function listDueEvents(
@@ -51,9 +60,9 @@ export async function listDueEvents(
  */
 export async function processEvent(deps: ProcessDeps, eventId: number): Promise<boolean> {
   try {
-    return await deps.db.transaction(async (sql) => {
+    const done = await deps.db.transaction(async (sql) => {
       const event = await takeEvent(deps, sql, eventId);
-      if (!event) return false;
+      if (!event) return null;
       const applied = await apply(deps, sql, event);
       await sql.query(
         `UPDATE billing.provider_events
@@ -61,12 +70,22 @@ export async function processEvent(deps: ProcessDeps, eventId: number): Promise<
          WHERE id = $1`,
         [eventId, applied ? 'processed' : 'ignored', deps.clock.now()],
       );
-      return true;
+      return { paidAfterEnd: applied?.paidAfterEnd };
     });
+    if (done?.paidAfterEnd) tellPaidAfterEnd(deps, eventId, done.paidAfterEnd);
+    return done !== null;
   } catch (err) {
     await recordFailure(deps, eventId, err);
     return true;
   }
+}
+
+function tellPaidAfterEnd(deps: ProcessDeps, eventId: number, over: EventSubscription): void {
+  deps.log.error(
+    { event_id: eventId, company_id: over.company_id, subscription_id: over.id },
+    'a payment came for a subscription that is over: look whether the provider has to refund it',
+  );
+  deps.countPaymentAfterEnd?.();
 }
 
 async function takeEvent(deps: ProcessDeps, sql: Sql, eventId: number): Promise<EventRow | null> {
@@ -79,8 +98,8 @@ async function takeEvent(deps: ProcessDeps, sql: Sql, eventId: number): Promise<
   return rows[0] ?? null;
 }
 
-/** False: the event is none of those that have an effect here (BIL-16). */
-async function apply(deps: ProcessDeps, sql: Sql, row: EventRow): Promise<boolean> {
+/** Null: the event is none of those that have an effect here (BIL-16). */
+async function apply(deps: ProcessDeps, sql: Sql, row: EventRow): Promise<Applied | null> {
   const { payload } = row;
   if (isChargeEvent(row.event) && payload.payment) {
     const payment = readEventPayment(payload.payment);
@@ -89,8 +108,8 @@ async function apply(deps: ProcessDeps, sql: Sql, row: EventRow): Promise<boolea
       paymentId: payment.id,
     });
     // A payment without a subscription is some other business of the same account at the provider.
-    if (!subscription && payment.subscriptionId === null) return false;
-    if (!subscription && (await wasUndone(sql, payload.payment.externalReference))) return false;
+    if (!subscription && payment.subscriptionId === null) return null;
+    if (!subscription && (await wasUndone(sql, payload.payment.externalReference))) return null;
     if (!subscription) throw new UnknownSubjectError('the subscription of the payment is not known');
     const time = await lockCompany(sql, subscription.company_id, deps.clock);
     const fact = factOf(row, subscription, time);
@@ -102,19 +121,15 @@ async function apply(deps: ProcessDeps, sql: Sql, row: EventRow): Promise<boolea
       time,
     });
     const status = await settleSubscription(sql, { subscriptionId: subscription.id, time });
-    if (isFirstPayment && (status === 'cancelled' || status === 'expired'))
-      deps.log.error(
-        { event_id: row.id, company_id: subscription.company_id, subscription_id: subscription.id },
-        'a payment came for a subscription that is over: look whether the provider has to refund it',
-      );
-    return true;
+    const isOver = status === 'cancelled' || status === 'expired';
+    return isFirstPayment && isOver ? { paidAfterEnd: subscription } : {};
   }
   if (row.event === 'SUBSCRIPTION_DELETED' && payload.subscription) {
     const subscription = await findSubscription(sql, {
       providerId: payload.subscription.id,
       paymentId: null,
     });
-    if (!subscription && (await wasUndone(sql, payload.subscription.externalReference))) return false;
+    if (!subscription && (await wasUndone(sql, payload.subscription.externalReference))) return null;
     if (!subscription) throw new UnknownSubjectError('the subscription is not known');
     const time = await lockCompany(sql, subscription.company_id, deps.clock);
     await endByProvider(sql, {
@@ -122,9 +137,9 @@ async function apply(deps: ProcessDeps, sql: Sql, row: EventRow): Promise<boolea
       fact: factOf(row, subscription, time),
       time,
     });
-    return true;
+    return {};
   }
-  return false;
+  return null;
 }
 
 /** The provider's subscription is gone: cancelled (BIL-8), unless we had it ended there because the clock ended ours. */
