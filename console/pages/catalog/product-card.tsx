@@ -3,7 +3,12 @@ import type { Product } from '@posthorn/sdk/index.ts';
 import { useTranslation } from 'react-i18next';
 import { MediaView } from '../../api/media-view.tsx';
 import { CopyText } from '../../components/copy-text.tsx';
-import { StateBadge } from '../../components/state-badge.tsx';
+import { ScrollRegion } from '../../components/scroll-region.tsx';
+import { StateBadge, type Tone } from '../../components/state-badge.tsx';
+
+const TONES: Readonly<Record<string, Tone>> = { approved: 'good', pending: 'busy', rejected: 'bad' };
+/** More characters may take more than the lines that a card shows of them. */
+const LONG = 200;
 
 export function ProductCard({ instanceId, product }: { instanceId: string; product: Product }) {
   const { t, i18n } = useTranslation();
@@ -16,11 +21,7 @@ export function ProductCard({ instanceId, product }: { instanceId: string; produ
         <Text size="sm" fw={600} className="foreign">
           {name}
         </Text>
-        {description && (
-          <Text size="sm" className="foreign">
-            {description}
-          </Text>
-        )}
+        {description && <Description text={description} label={name} />}
         <Group justify="space-between">
           <Text size="sm">{priceText(price, currency, i18n.language)}</Text>
           {isHidden && <StateBadge tone="idle" label={t('catalog.hidden')} />}
@@ -32,11 +33,26 @@ export function ProductCard({ instanceId, product }: { instanceId: string; produ
   );
 }
 
+/** A long one scrolls in itself; a short one is no stop on the way through the page by keyboard. */
+function Description({ text, label }: { text: string; label: string }) {
+  const shown = (
+    <Text size="sm" className="foreign">
+      {text}
+    </Text>
+  );
+  if (text.length < LONG) return shown;
+  return (
+    <ScrollRegion label={label} mah="9rem">
+      {shown}
+    </ScrollRegion>
+  );
+}
+
 /** The network may name a state for which we have no text. */
 function Review({ status }: { status: string }) {
   const { t } = useTranslation();
   const label = t(`catalog.reviews.${status as 'approved'}`, { defaultValue: status });
-  return <StateBadge tone={status === 'rejected' ? 'bad' : 'idle'} label={label} />;
+  return <StateBadge tone={TONES[status] ?? 'idle'} label={label} />;
 }
 
 /** The network names the currency, and may name one that nobody knows. */
