@@ -13,7 +13,8 @@ export interface CancelTasksDeps extends Pick<OutcomeDeps, 'recorder' | 'recordC
 /**
  * Cancels tasks of an instance: these, those accepted before one `seq` of the outbox, or all. Only the shard's owner
  * may run it: its instance queue knows which tasks are being sent, and without a queue none are. They fail with
- * `reason`. Rejects if the end of a task could not be recorded.
+ * `reason`. A task whose send was begun and has no outcome counts as under way: the network may have it, whichever worker
+ * sent it. Rejects if the end of a task could not be recorded.
  */
 export async function cancelTasks(
   deps: CancelTasksDeps,
@@ -21,22 +22,29 @@ export async function cancelTasks(
   which: { taskIds?: readonly string[]; before?: number },
   reason = 'cancelled',
 ): Promise<CancelAnswer> {
-  const found = await deps.db.query<{ task_id: string; message_id: string; operation: string }>(
-    `SELECT task_id, message_id, operation FROM outbox
+  const found = await deps.db.query<{
+    task_id: string;
+    message_id: string;
+    operation: string;
+    attempts: number;
+  }>(
+    `SELECT task_id, message_id, operation, attempts FROM outbox
      WHERE instance_id = $1 AND ($2::uuid[] IS NULL OR task_id = ANY ($2::uuid[]))
        AND ($3::bigint IS NULL OR seq < $3) ORDER BY seq`,
     [instance.id, which.taskIds ?? null, which.before ?? null],
   );
-  const tasks = found.rows.map((row) => ({
+  const begun = found.rows.filter(({ attempts }) => attempts > 0).map((row) => row.task_id);
+  const waiting = found.rows.filter(({ attempts }) => attempts === 0);
+  const tasks = waiting.map((row) => ({
     taskId: row.task_id,
     messageId: row.message_id,
     operation: row.operation,
   }));
   if (instance.queue) {
     const { cancelled, underWay } = await instance.queue.cancel(tasks, reason);
-    return { cancelled, under_way: underWay };
+    return { cancelled, under_way: [...underWay, ...begun] };
   }
   const end = { to: 'failed', at: deps.clock.now(), reason, wireState: 'not_sent' } as const;
   await Promise.all(tasks.map((task) => recordEnd(deps, instance.lease, task, end)));
-  return { cancelled: tasks.map((task) => task.taskId), under_way: [] };
+  return { cancelled: tasks.map((task) => task.taskId), under_way: begun };
 }

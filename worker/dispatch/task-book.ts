@@ -89,7 +89,7 @@ export interface TaskBook {
   /** The same in their order, and they wait no longer. */
   takeDue(nowMs: number): PendingTask[];
   isCancelled(taskId: string): boolean;
-  /** Splits tasks into those in progress and those that from now on are never sent. */
+  /** Splits tasks into those that the network has or may have, and those that from now on are never sent. */
   cancel<T extends TaskRef>(tasks: readonly T[]): { underWay: T[]; cancelled: T[] };
   /** Notes that the cancellation of this task is recorded. */
   cancelRecorded(taskId: string): void;
@@ -154,8 +154,9 @@ export function createTaskBook(): TaskBook {
     },
     isCancelled: (taskId) => cancelled.has(taskId),
     cancel(tasks) {
-      const late = tasks.filter((task) => underWay.has(task.taskId));
-      const waiting = tasks.filter((task) => !underWay.has(task.taskId));
+      const isLate = ({ taskId }: TaskRef) => underWay.has(taskId) || deferred.isAwaited(taskId);
+      const late = tasks.filter(isLate);
+      const waiting = tasks.filter((task) => !isLate(task));
       for (const { taskId } of waiting) {
         deferred.delete(taskId);
         cancelled.set(taskId, 'unrecorded');
@@ -198,6 +199,8 @@ function createDeferred() {
       if (chat?.size === 0) byChat.delete(entry.task.chatJid);
     },
     has: (taskId: string) => tasks.has(taskId),
+    /** Whether the network may have taken it. */
+    isAwaited: (taskId: string) => tasks.get(taskId)?.task.awaitedSinceMs !== undefined,
     size: () => tasks.size,
     all: () => tasks.values(),
     ofChat: (chatJid: string): Iterable<DeferredTask> => byChat.get(chatJid)?.values() ?? [],
