@@ -7,6 +7,8 @@ import { isReady, sendTask, type TaskOutcome } from './send-task.ts';
 import { ALL_CHATS, afterOutcome } from './task-book.ts';
 import { traceAttempt } from './trace-task.ts';
 
+/** The reason of sends that were accepted for another account (SND-54). */
+export const ACCOUNT_CHANGED = 'account_changed';
 /** Maximum sends of one instance whose outcome is not recorded yet. */
 const MAX_UNRECORDED = 256;
 /**
@@ -153,12 +155,23 @@ async function attempt(
   task: PendingTask,
 ): Promise<TaskOutcome> {
   if (queue.book.isCancelled(task.taskId)) return { to: 'cancelled' };
+  if (isOfOther(queue, task))
+    return { to: 'failed', at: queue.deps.clock.now(), reason: ACCOUNT_CHANGED, wireState: 'not_sent' };
   const run = () =>
     queue.tries.attempt(task, () => sendTask(queue.deps, scopeOf(queue, task), session, task));
   const { trace, clock } = queue.deps;
   const { traceId } = task;
   if (!trace || traceId === null) return run();
   return traceAttempt({ trace, clock }, { ...task, traceId }, queue.options.instanceId, run);
+}
+
+/**
+ * Whether the task was accepted for another account and reached no network. One that was being sent when the account changed
+ * could not be cancelled then, and waits again if that network refused it for now.
+ */
+function isOfOther({ firstOwnSeq, deps, options }: QueueContext, { seq, taskId, attempts }: PendingTask) {
+  if (firstOwnSeq === null || seq >= firstOwnSeq) return false;
+  return attempts === 0 || deps.attempts.hasBegunInVain({ taskId, lease: options.lease });
 }
 
 function scopeOf(queue: QueueContext, task: PendingTask) {

@@ -29,7 +29,8 @@ export interface InstanceQueue {
   idleAt(): number | null;
   /** How long it has known of work without making progress. Intended waits, such as typing, do not count. */
   lateMs(): number;
-  attach(session: NetworkSession): void;
+  /** Sends with a `seq` below `firstOwnSeq` were accepted for another account: none of them begins. Null: all are its own. */
+  attach(session: NetworkSession, firstOwnSeq?: number | null): void;
   detach(): void;
   /**
    * Cancels waiting tasks: when this resolves they are recorded as failed, for this reason, and will never be sent.
@@ -85,8 +86,9 @@ export function startInstanceQueue(deps: InstanceQueueDeps, options: InstanceQue
     },
     idleAt: () => progress.idleAt(queue.state),
     lateMs: () => progress.lateMs(queue.state, performance.now()),
-    attach(session) {
+    attach(session, firstOwnSeq = null) {
       queue.session = session;
+      queue.firstOwnSeq = firstOwnSeq;
       tellRecorded(queue);
       queue.page = null;
       queue.state = progress.afterAttach(queue.state, performance.now());

@@ -55,6 +55,8 @@ export interface QueueContext {
   outcomes: OutcomeKeeper;
   inFlight: InFlight;
   session: NetworkSession | null;
+  /** Tasks below it are of another account; null: none is. */
+  firstOwnSeq: number | null;
   /** The tasks being prepared for the network, and what cancels each. */
   preparing: Map<string, AbortController>;
   state: progress.QueueProgress;
@@ -94,6 +96,7 @@ export function createQueueContext(deps: InstanceQueueDeps, options: InstanceQue
     inFlight: createInFlight(),
     woken: Promise.withResolvers(),
     session: null,
+    firstOwnSeq: null,
     preparing: new Map(),
     page: null,
     state: progress.newProgress(performance.now()),

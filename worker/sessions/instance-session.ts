@@ -240,7 +240,7 @@ async function onConnected(held: SessionContext): Promise<void> {
     await recordTransition(held, { to: 'CONNECTED', reason: null, fields: {} });
   if (held.row.firstOwnSeq !== null) await failSendsOfOthers(held, { before: held.row.firstOwnSeq });
   if (!held.session) return;
-  held.queue.attach(held.session);
+  held.queue.attach(held.session, held.row.firstOwnSeq);
   held.watch.renew(held.session);
   held.online.apply(held.session, held.row.settings.always_online);
 }

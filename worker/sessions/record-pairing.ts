@@ -2,6 +2,7 @@ import { beginDeviceSync, formerAccount } from '@posthorn/core/instances/device-
 import { endPairing } from '@posthorn/core/instances/pairing.ts';
 import type { PairedIdentity } from '@posthorn/core/network/driver.ts';
 import { cancelTasks } from '../dispatch/cancel-tasks.ts';
+import { ACCOUNT_CHANGED } from '../dispatch/drain-queue.ts';
 import { recordTransition } from './record-transition.ts';
 import type { SessionContext } from './session-context.ts';
 
@@ -31,5 +32,5 @@ export async function failSendsOfOthers(
   { deps, row, lease, queue }: SessionContext,
   which: { before?: number },
 ): Promise<void> {
-  await cancelTasks(deps, { id: row.id, lease, queue }, which, 'account_changed');
+  await cancelTasks(deps, { id: row.id, lease, queue }, which, ACCOUNT_CHANGED);
 }
