@@ -21,6 +21,11 @@ export class MappingCache {
     if (this.#entries.size > ENTRIES_MAX) this.#entries.delete(this.#entries.keys().next().value!);
   }
 
+  /** Forgets the names that lead to this one. */
+  forget(other: string): void {
+    for (const [name, known] of this.#entries) if (known === other) this.#entries.delete(name);
+  }
+
   clear(): void {
     this.#entries.clear();
   }

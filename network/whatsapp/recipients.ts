@@ -41,7 +41,11 @@ export async function addressOf(session: WhatsAppContext, jid: Address): Promise
   });
   if (!found) throw notNow(session, 'network_unavailable');
   const account = found.find((each) => each.exists);
-  if (!account) throw new SendRefused('recipient_not_found');
+  if (!account) {
+    // A number that leads here may have an account of its own by now.
+    session.accounts.forget(jid);
+    throw new SendRefused('recipient_not_found');
+  }
   const named = withoutDevice(account.jid ?? '');
   const address = isUserJid(named) ? named : jid;
   session.accounts.set(jid, address);

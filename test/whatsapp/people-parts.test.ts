@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { phoneOf } from '@posthorn/contract/jid.ts';
+import { systemClock } from '@posthorn/core/platform/process/clock.ts';
 import { MappingCache } from '@posthorn/network/whatsapp/mapping-cache.ts';
+import { addressOf } from '@posthorn/network/whatsapp/recipients.ts';
+import type { WhatsAppContext } from '@posthorn/network/whatsapp/session-context.ts';
 import { accountsQuestion, readAccounts } from '@posthorn/network/whatsapp/wire/accounts.ts';
 import { child, children, node, type Stanza, textOf } from '../support/whatsapp/nodes.ts';
 
@@ -48,6 +52,26 @@ describe('which numbers have an account', () => {
   it('is not known when the network does not answer', () => {
     assert.throws(() => readAccounts(undefined), /did not answer/);
     assert.throws(() => readAccounts(node('iq', { type: 'result' })), /did not answer/);
+  });
+});
+
+describe('the account that a number leads to', () => {
+  it('is asked for again once the network has none at its number', async () => {
+    const [written, former] = ['5584988887777@s.whatsapp.net', '558488887777@s.whatsapp.net'] as const;
+    const accounts = new Map([[`+${phoneOf(written)}`, former as string]]);
+    const onWhatsApp = async (number: string) => [
+      { jid: accounts.get(number), exists: accounts.has(number) },
+    ];
+    const session = {
+      ...{ phase: 'live', creds: {}, accounts: new MappingCache(), deps: { clock: systemClock } },
+      connection: { socket: { onWhatsApp } },
+      intake: { hold: () => () => undefined },
+      arrivals: { run: async () => undefined },
+    } as unknown as WhatsAppContext;
+    assert.equal(await addressOf(session, written), former);
+    accounts.set(`+${phoneOf(written)}`, written);
+    await assert.rejects(addressOf(session, former), { reason: 'recipient_not_found' });
+    assert.equal(await addressOf(session, written), written);
   });
 });
 
