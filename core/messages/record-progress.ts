@@ -96,7 +96,7 @@ async function record(
       if (step === 'failed') {
         row.failed_reason = progress.reason ?? 'send_failed';
         change.failedReason = row.failed_reason;
-        if (row.failed_reason === 'recipient_not_found')
+        if (WITHOUT_ACCOUNT.has(row.failed_reason))
           unfound.push({ instanceId: row.instance_id, jid: row.chat_jid });
       }
       change[`${step}At`] = progress.at.toISOString();
@@ -121,6 +121,9 @@ async function record(
   await tell(events);
   await countUsage(client, usage, now);
 }
+
+/** Reasons for which a number may have no account any more; an official number is told no more than the second. */
+const WITHOUT_ACCOUNT: ReadonlySet<string> = new Set(['recipient_not_found', 'undeliverable']);
 
 function stepsOf({ status, failed_reason: failedReason }: Row, { to, isToldByNetwork }: Progress): Step[] {
   return to === 'accepted' ? [] : stepsBetween(status, to, failedReason, isToldByNetwork);

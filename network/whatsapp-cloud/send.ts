@@ -50,14 +50,13 @@ export async function send(session: CloudContext, message: OutboundMessage): Pro
   return { at: session.deps.clock.now(), assignedId };
 }
 
-/** Reports that a number leads to an account that has another one: people write from that. A failure costs a later telling. */
-function tellAccount({ sink, deps, told }: CloudContext, number: string, account: string | undefined): void {
+/**
+ * Reports that a number leads to an account that has another one: people write from that. Each time, as the owner may have
+ * forgotten it; sends go to the account once the owner knows it. A failure costs a later telling.
+ */
+function tellAccount({ sink, deps }: CloudContext, number: string, account: string | undefined): void {
   if (account === undefined || !isUserJid(number) || phoneOf(number) === account) return;
-  if (told.get(number) === account) return;
-  told.set(number, account);
-  sink
-    .facts([{ kind: 'lid', lid: number, phone: account, at: deps.clock.now() }])
-    .catch(() => told.set(number, ''));
+  sink.facts([{ kind: 'lid', lid: number, phone: account, at: deps.clock.now() }]).catch(() => undefined);
 }
 
 const UPLOAD_AGAIN_MS = 5_000;

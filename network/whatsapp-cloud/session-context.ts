@@ -49,8 +49,6 @@ export interface CloudContext {
   lastReceived: Recent<string>;
   /** The network's ids of what this session sent, by ours. */
   assigned: Recent<string>;
-  /** The accounts' numbers that the owner was told of, by the numbers that lead to them. */
-  told: Recent<string>;
   /** The network's ids of media that was uploaded, by its key. */
   uploads: Recent<{ id: string; untilMs: number }>;
 }
@@ -75,7 +73,6 @@ export function createContext(
     failures: new Map(),
     lastReceived: createRecent(10_000),
     assigned: createRecent(10_000),
-    told: createRecent(10_000),
     uploads: createRecent(1_000),
   };
 }

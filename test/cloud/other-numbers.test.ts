@@ -66,6 +66,25 @@ describe('a number whose account has another one', () => {
     await say('after the answer');
   });
 
+  it('leads nowhere else once the network finds no account there, and to the account again once it does', async () => {
+    // They register again, with the number that everybody writes.
+    cloud.graph.world.people.delete(ACCOUNT);
+    cloud.graph.person(WRITTEN);
+    cloud.graph.fault({ kind: 'fail', code: 131026 }, { person: ACCOUNT, times: 1 });
+    const lost = await cloud.send(instance, '/messages/text', { to: WRITTEN, text: 'to nobody' });
+    await cloud.reaches(instance, lost, 'failed');
+    await say('to the new account');
+    assert.equal(cloud.graph.world.ledger.at(-1)!.to, WRITTEN);
+    // And back.
+    cloud.graph.world.people.delete(WRITTEN);
+    cloud.graph.person(ACCOUNT, { otherNumber: WRITTEN });
+    await say('to the former one');
+    await waitFor(async () => {
+      const { body } = await cloud.call(instance.id, 'GET', `/chats/${WRITTEN}`);
+      return body.chat_jid === CHAT;
+    });
+  });
+
   it('is another one than a number that looks alike', async () => {
     const stranger = '5584977776666';
     await cloud.greet(instance, stranger);
