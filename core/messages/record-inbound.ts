@@ -7,6 +7,7 @@ import { afterInbound, newContact } from '../guard/guard.ts';
 import { createRecorder, type RecorderDeps, type Recording } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/lock-leases.ts';
 import { knownJid, type Person, type PhoneBook, readPhones } from '../lids/read-phones.ts';
+import { withWriters } from '../lids/with-writers.ts';
 import type { Coalescer } from '../platform/database/coalesce.ts';
 import { type Sql, write } from '../platform/database/db.ts';
 import { messageIdOf, newId } from '../platform/ids.ts';
@@ -79,9 +80,15 @@ export function createInboundRecorder(deps: RecorderDeps): InboundRecorder {
 async function record(
   { client, now, tell }: Recording,
   current: readonly ReceivedBatch[],
-  { phoneOf, ownIdOf }: Known,
+  known: Known,
 ): Promise<void> {
   const arrived = current.flatMap((batch) => batch.messages);
+  const { ownIdOf } = known;
+  const writers = arrived.filter(({ fromMe }) => !fromMe);
+  const phoneOf = await withWriters(client, known.phoneOf, {
+    writers: writers.map(({ instanceId, senderJid: jid }) => ({ instanceId, jid })),
+    people: peopleIn(arrived),
+  });
   const messages = arrived.map((received) => {
     const message = {
       ...received,
@@ -191,12 +198,15 @@ interface Known {
   ownIdOf: OwnIdOf;
 }
 
-async function readKnown(client: Sql, batches: readonly ReceivedBatch[]): Promise<Known> {
-  const messages = batches.flatMap((batch) => batch.messages);
-  const people = messages.flatMap(({ instanceId, chatJid, senderJid }): Person[] => [
+function peopleIn(messages: readonly Received[]): Person[] {
+  return messages.flatMap(({ instanceId, chatJid, senderJid }) => [
     { instanceId, jid: senderJid },
     { instanceId, jid: chatJid },
   ]);
+}
+
+async function readKnown(client: Sql, batches: readonly ReceivedBatch[]): Promise<Known> {
+  const messages = batches.flatMap((batch) => batch.messages);
   const references = messages.flatMap(({ instanceId, quotedId, content }) =>
     [...(quotedId ? [quotedId] : []), ...referencesOf(content)].map((networkId) => ({
       instanceId,
@@ -204,7 +214,7 @@ async function readKnown(client: Sql, batches: readonly ReceivedBatch[]): Promis
     })),
   );
   const [phoneOf, ownIdOf] = await Promise.all([
-    readPhones(client, people),
+    readPhones(client, peopleIn(messages)),
     readOwnReferences(client, references),
   ]);
   return { phoneOf, ownIdOf };

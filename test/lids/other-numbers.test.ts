@@ -84,6 +84,25 @@ describe('numbers whose account may have another one', () => {
     assert.equal(await chatOf(written), jidOf(written));
   });
 
+  it('lead nowhere else once somebody writes from them', async () => {
+    const [written, account] = ['5584900000003', '558400000003'];
+    await learn(written, account);
+    await pipeline.sandbox.post(`/phones/${written}/messages`, {
+      to: instance.phone,
+      type: 'text',
+      text: 'hi',
+    });
+    const received = await waitFor(async () => {
+      const { rows } = await pipeline.api.parts.db.query<{ data: { chat: string; phone: string } }>(
+        `SELECT data FROM events WHERE type = 'message.received' AND instance_id = $1`,
+        [instance.id],
+      );
+      return rows[0]?.data;
+    });
+    assert.deepEqual([received.chat, received.phone], [jidOf(written), written]);
+    assert.equal(await chatOf(written), jidOf(written));
+  });
+
   it('lead nowhere else once the network finds no account there', async () => {
     const [written, account] = ['5584900000002', '558400000002'];
     await learn(written, account);

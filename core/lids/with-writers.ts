@@ -1,0 +1,23 @@
+import { isUserJid } from '@posthorn/contract/jid.ts';
+import type { Sql } from '../platform/database/db.ts';
+import { type Person, type PhoneBook, readPhones } from './read-phones.ts';
+
+/**
+ * The book of these people, of whom the writers have just written. A number that somebody writes from is that of their
+ * account: whichever account it led to before, it stands for itself from now on, so what they write is put into no chat of
+ * somebody else.
+ */
+export async function withWriters(
+  sql: Sql,
+  book: PhoneBook,
+  { writers, people }: { writers: readonly Person[]; people: readonly Person[] },
+): Promise<PhoneBook> {
+  const misled = writers.filter((writer) => isUserJid(writer.jid) && book.addressOf(writer) !== undefined);
+  if (misled.length === 0) return book;
+  await sql.query(FORGET, [misled.map(({ instanceId }) => instanceId), misled.map(({ jid }) => jid)]);
+  return readPhones(sql, people);
+}
+
+const FORGET = `
+DELETE FROM lids l USING unnest($1::uuid[], $2::text[]) AS w (instance_id, lid)
+WHERE l.instance_id = w.instance_id AND l.lid = w.lid`;
