@@ -1,9 +1,7 @@
-import { hash } from 'node:crypto';
 import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import { IDEMPOTENCY_KEY_LIFETIME_S } from '@posthorn/contract/limits.ts';
 import { type CompanyHold, holdRefusal } from '../access/company-hold.ts';
 import { mayReach } from '../access/instance-scope.ts';
-import type { NewMessage } from '../content/new-message.ts';
 import { acceptOrderLocks } from '../guard/accept-order.ts';
 import {
   afterOutbound,
@@ -32,7 +30,7 @@ import { forcedAudit } from './forced-audit.ts';
 import { underKnownAddresses } from './known-addresses.ts';
 import type { AcceptedFor, LocalQueues } from './local-queues.ts';
 import type { AcceptedSend, SendCommand } from './send-command.ts';
-import { countContent } from './sent-contents.ts';
+import { type Content, contentOf, countContent, sentBefore } from './sent-contents.ts';
 import { traceAccept } from './trace-accept.ts';
 import { writeAccepted } from './write-accepted.ts';
 
@@ -96,7 +94,7 @@ async function acceptBatch(deps: AcceptDeps, batch: SendCommand[]): Promise<(Acc
     const known = await readForAccept(client, {
       instanceIds: sends.map((send) => send.command.instanceId),
       keyIds: sends.map((send) => send.keyId),
-      contentIds: sends.flatMap((send) => (send.content ? [send.content.id] : [])),
+      contentIds: sends.flatMap((send) => (send.content ? [send.content.id, ...send.content.otherIds] : [])),
       contacts: sends.flatMap(({ command: { instanceId, message } }) =>
         message ? [{ instanceId, chatJid: message.chatJid }] : [],
       ),
@@ -132,7 +130,7 @@ interface IdentifiedSend {
   keyId: string;
   bodyHash: string;
   /** Null for a send without a message, which is refused or a replay. */
-  content: { hash: string; id: string } | null;
+  content: Content | null;
   /** A quoted service UUID, to be looked up; null for a hex id or none. */
   quotedId: string | null;
 }
@@ -144,18 +142,9 @@ function identify(command: SendCommand): IdentifiedSend {
     command,
     keyId: hashKey(instanceId, command.keyScope ?? command.operation, command.idempotencyKey),
     bodyHash: hashKey(canonicalJson(command.body)),
-    content: message ? identifyContent(instanceId, message) : null,
+    content: contentOf(command),
     quotedId: quoted && isUuid(quoted) ? quoted : null,
   };
-}
-
-function identifyContent(instanceId: string, message: NewMessage): { hash: string; id: string } {
-  const contentHash = hash(
-    'sha256',
-    canonicalJson([message.type, message.content, message.mediaHash]),
-    'hex',
-  );
-  return { hash: contentHash, id: hashKey(instanceId, message.chatJid, contentHash) };
 }
 
 /** Decides one send, after all that arrived before it; what it changes is written into `known` and `rows`. */
@@ -263,7 +252,7 @@ function guardRefusal(
 ): ApiError | null {
   const remote = { remote_jid: send.chatJid };
   if (send.content && checksDuplicates(send.operation, settings)) {
-    const sent = known.contents.get(send.content.id);
+    const sent = sentBefore(known.contents, send.content);
     if (sent) {
       return apiError('BLOCKED_DUPLICATE_CONTENT', {
         fields: { ...remote, content_hash: send.content.hash, first_sent_at: sent.firstSentAt },

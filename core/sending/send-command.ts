@@ -1,3 +1,4 @@
+import type { Jid } from '@posthorn/contract/jid.ts';
 import type { Operation } from '@posthorn/contract/message-types.ts';
 import type { Principal } from '../access/principal.ts';
 import type { DatabaseWait } from '../platform/database/in-time.ts';
@@ -17,6 +18,8 @@ export type SendCommand = {
   keyScope?: string | undefined;
   /** The message id that was promised; a new one when absent. */
   messageId?: string | undefined;
+  /** Other addresses of the chat, under which something may have been sent to it. */
+  otherAddresses?: readonly Jid[] | undefined;
   /** How long the request may wait for the database; a time of its own when absent. */
   wait?: DatabaseWait | undefined;
 } & PreparedSend;

@@ -1,4 +1,34 @@
+import { hash } from 'node:crypto';
 import type { Sql } from '../platform/database/db.ts';
+import { canonicalJson, hashKey } from '../platform/hashes.ts';
+import type { SendCommand } from './send-command.ts';
+
+/** The content of a send, by the ids under which it counts as sent to its chat. */
+export interface Content {
+  hash: string;
+  id: string;
+  /** The ids that it had when the chat had other addresses. */
+  otherIds: string[];
+}
+
+export function contentOf({ instanceId, message, otherAddresses = [] }: SendCommand): Content | null {
+  if (!message) return null;
+  const contentHash = hash(
+    'sha256',
+    canonicalJson([message.type, message.content, message.mediaHash]),
+    'hex',
+  );
+  const idIn = (chatJid: string) => hashKey(instanceId, chatJid, contentHash);
+  return { hash: contentHash, id: idIn(message.chatJid), otherIds: otherAddresses.map(idIn) };
+}
+
+/** The content as it was sent to the chat before, whichever address it had then. */
+export function sentBefore(
+  contents: ReadonlyMap<string, SentContent>,
+  { id, otherIds }: Content,
+): SentContent | undefined {
+  return [id, ...otherIds].map((each) => contents.get(each)).find((sent) => sent !== undefined);
+}
 
 /** A content that counts as sent to its chat within the window (SND-13). */
 export interface SentContent {

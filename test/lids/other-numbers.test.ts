@@ -84,6 +84,19 @@ describe('numbers whose account may have another one', () => {
     assert.equal(await chatOf(written), jidOf(written));
   });
 
+  it('are one chat for repeated content, whichever of them each send is to', async () => {
+    const [written, account] = ['5584900000004', '558400000004'];
+    await pipeline.call(instance, 'PATCH', '/settings', { anti_spam_guard_enabled: true });
+    const body = { to: written, text: 'the same words' };
+    await pipeline.send(instance, '/messages/text', body);
+    await learn(written, account);
+    for (const to of [written, account]) {
+      const again = await pipeline.call(instance, 'POST', '/messages/text', { ...body, to });
+      assert.equal(again.body.error_code, 'BLOCKED_DUPLICATE_CONTENT', again.text);
+    }
+    await pipeline.call(instance, 'PATCH', '/settings', { anti_spam_guard_enabled: false });
+  });
+
   it('lead nowhere else once somebody writes from them', async () => {
     const [written, account] = ['5584900000003', '558400000003'];
     await learn(written, account);
