@@ -4,6 +4,7 @@ import type { Schedulable } from '@posthorn/contract/message-types.ts';
 import type { Principal } from '../access/principal.ts';
 import { buildEvent, subjectOf } from '../events/build-event.ts';
 import { tellEvents } from '../events/tell-events.ts';
+import { readKnownJid } from '../lids/read-phones.ts';
 import { findReferenced } from '../messages/find-referenced.ts';
 import type { Bus } from '../platform/broker/bus.ts';
 import { ADVISORY_LOCKS } from '../platform/database/advisory-locks.ts';
@@ -209,7 +210,8 @@ async function fail(
   reason: string,
   now: Date,
 ): Promise<void> {
-  const { type, chat } = await familyOf(deps, row, prepared);
+  const { type, chat: named } = await familyOf(deps, row, prepared);
+  const chat = await readKnownJid(deps.db, row.instance_id, named);
   const data = {
     message_ids: [row.id],
     message_type: type,

@@ -97,6 +97,30 @@ describe('numbers whose account may have another one', () => {
     await pipeline.call(instance, 'PATCH', '/settings', { anti_spam_guard_enabled: false });
   });
 
+  it('are one chat for a scheduled send that fails', async () => {
+    const [written, account] = ['5584900000005', '558400000005'];
+    await learn(written, account);
+    const { body, text } = await pipeline.call(instance, 'POST', '/messages/scheduled', {
+      type: 'text',
+      send_at: new Date(Date.now() + 1_000).toISOString(),
+      body: { to: written, text: 'later' },
+    });
+    await pipeline.call(instance, 'PATCH', '/settings', { passive_mode_enabled: true });
+    const failed = await waitFor(
+      async () => {
+        const { rows } = await pipeline.api.parts.db.query<{ data: { chat: string; phone: string } }>(
+          `SELECT data FROM events WHERE type = 'text.delivery_failed' AND data->'message_ids'->>0 = $1`,
+          [body.id],
+        );
+        return rows[0]?.data;
+      },
+      20_000,
+      { what: `the failure of ${text}` },
+    );
+    assert.deepEqual([failed.chat, failed.phone], [jidOf(account), account]);
+    await pipeline.call(instance, 'PATCH', '/settings', { passive_mode_enabled: false });
+  });
+
   it('lead nowhere else once somebody writes from them', async () => {
     const [written, account] = ['5584900000003', '558400000003'];
     await learn(written, account);
