@@ -362,16 +362,25 @@ describe('an address that its owner never proved', () => {
          SELECT unnest($2::uuid[]), company_id, id, shard, 'text', now() FROM instances WHERE id = $1`,
         [instance.body.id, tasks],
       );
-      const scheduled = await api('POST', `/v1/instances/${instance.body.id}/messages/scheduled`, {
-        key: second.key,
-        headers: { 'idempotency-key': 'planted' },
-        body: {
-          type: 'text',
-          send_at: new Date(server.clock.now().getTime() + 86_400_000).toISOString(),
-          body: { to: '5511999990000', text: 'What is sent in the name of the owner' },
-        },
-      });
-      assert.equal(scheduled.status, 202, scheduled.text);
+      const schedule = async (key: string) => {
+        const scheduled = await api('POST', `/v1/instances/${instance.body.id}/messages/scheduled`, {
+          key: second.key,
+          headers: { 'idempotency-key': key },
+          body: {
+            type: 'text',
+            send_at: new Date(server.clock.now().getTime() + 86_400_000).toISOString(),
+            body: { to: '5511999990000', text: 'What is sent in the name of the owner' },
+          },
+        });
+        assert.equal(scheduled.status, 202, scheduled.text);
+        return scheduled.body.id;
+      };
+      await schedule('planted');
+      // One that is due, and is tried again until an instance is connected.
+      await server.db.query(
+        `UPDATE scheduled_sends SET status = 'claimed', send_at = now(), claimed_at = now() WHERE id = $1`,
+        [await schedule('due')],
+      );
       return { owner, second, agent, hookId: hook.body.id, instanceId: instance.body.id, tasks };
     }
 
@@ -396,12 +405,12 @@ describe('an address that its owner never proved', () => {
         const scheduled = await api('GET', `/v1/instances/${planted.instanceId}/messages/scheduled`, { jwt });
         assert.deepEqual(
           scheduled.body.data.map((send: { status: string }) => send.status),
-          ['cancelled'],
+          ['cancelled', 'cancelled'],
         );
         const audit = await api('GET', '/v1/audit?action=account.taken_over', { jwt });
         assert.deepEqual(
           { ...audit.body.data[0].detail, by: '' },
-          { by: '', keys: 1, users: 2, webhooks: 1, instances: 1, scheduled: 1, queued: 2, proxies: 1 },
+          { by: '', keys: 1, users: 2, webhooks: 1, instances: 1, scheduled: 2, queued: 2, proxies: 1 },
         );
         const kept = await server.db.query('SELECT proxy, proxy_shown FROM instances WHERE id = $1', [
           planted.instanceId,

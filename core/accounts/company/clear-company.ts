@@ -1,5 +1,6 @@
 import { forgetCached } from '../../access/forget-cached.ts';
 import { mails } from '../../mail/mails.ts';
+import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
 import type { Sql } from '../../platform/database/db.ts';
 import { oneRow } from '../../platform/database/one-row.ts';
 import { DAY_MS } from '../../platform/durations.ts';
@@ -95,9 +96,13 @@ async function disconnectInstances(sql: Sql, companyId: number, at: Date): Promi
   return rows.length;
 }
 
+/** Includes those that are due and tried again until their instance is connected, which may be by the owner's phone. */
 async function cancelScheduled(sql: Sql, companyId: number, at: Date): Promise<number> {
+  // Workers that put claimed ones back hold it, too: in two orders of rows each could wait for the other.
+  await sql.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.scheduledClaims]);
   const { rowCount } = await sql.query(
-    `UPDATE scheduled_sends SET status = 'cancelled', finished_at = $2 WHERE company_id = $1 AND status = 'scheduled'`,
+    `UPDATE scheduled_sends SET status = 'cancelled', finished_at = $2
+     WHERE company_id = $1 AND status IN ('scheduled', 'claimed')`,
     [companyId, at],
   );
   return rowCount ?? 0;
