@@ -22,7 +22,8 @@ import {
 
 /** One thing that a webhook tells. */
 export type Told =
-  | { kind: 'receipt'; receipt: NetworkReceipt; code?: number }
+  /** `isOfFormer`: of a message that a number sent which the instance had before. It says nothing about the present one. */
+  | { kind: 'receipt'; receipt: NetworkReceipt; code?: number; isOfFormer?: true }
   | { kind: 'message'; message: InboundMessage }
   | { kind: 'change'; change: NetworkChange }
   | { kind: 'fact'; fact: NetworkFact }
@@ -61,7 +62,7 @@ export function readWebhook(body: Uint8Array, own: Own): Reading {
       const value = isRecord(change?.value) ? valueShape.safeParse(change.value).data : undefined;
       if (entry && value && isOurs(value, entry.id, own))
         readValue(reading, { field: change?.field ?? '', value, at: dateOf(entry.time, own.now) }, own);
-      else reading.passedOver += 1;
+      else if (!value || !readOfFormer(reading, value, own)) reading.passedOver += 1;
     }
   }
   return reading;
@@ -135,6 +136,17 @@ function readValue(
   reading.told.push(...accountNews(field, value));
   const fact = readTemplateNews(field, value, at);
   if (fact) reading.told.push({ kind: 'fact', fact });
+}
+
+/** What became of messages that a former number of the instance sent: the network tells them by our ids. False if there is none. */
+function readOfFormer(reading: Reading, { statuses }: Value, own: Own): boolean {
+  const told = (statuses ?? []).flatMap((item) => readStatus(item, own) ?? []);
+  const ours = told.flatMap((each) => {
+    if (each.kind !== 'receipt' || each.receipt.assignedId === undefined) return [];
+    return [{ kind: each.kind, receipt: each.receipt, isOfFormer: true as const }];
+  });
+  reading.told.push(...ours);
+  return ours.length > 0;
 }
 
 function readInbound(item: unknown, contacts: readonly Contact[], own: Own): Told[] | null {

@@ -119,7 +119,7 @@ function note(session: CloudContext, told: Told): void {
     session.lastReceived.set(told.message.chat, told.message.networkId);
   if (told.kind === 'restriction') restrict(session, told.restriction);
   if (told.kind === 'banned') end(session, 'banned');
-  if (told.kind !== 'receipt') return;
+  if (told.kind !== 'receipt' || told.isOfFormer) return;
   if (told.code !== undefined) heed(session, told.code);
   // It is delivered again. Quality has news of its own.
   else if ((session.restriction ?? session.request.restriction) !== 'quality_low') restrict(session, null);

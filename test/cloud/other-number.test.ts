@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type CloudInstance, type CloudSending, startCloudSending } from '../support/cloud/cloud-sending.ts';
+import { waitFor } from '../support/process.ts';
 
 describe('sends that wait while an instance gets the credentials of another official number', () => {
   let cloud: CloudSending;
@@ -85,5 +86,25 @@ describe('sends that wait while an instance gets the credentials of another offi
     await assertLeft(renewed, waits);
     await cloud.reaches(renewed, sent, 'delivered');
     assert.deepEqual(sendersTo(person), [number.id]);
+  });
+
+  it('are told of when the former number had taken them before', async () => {
+    const instance = await cloud.connect({ humanize_enabled: false });
+    people += 1;
+    const person = `55319${String(people).padStart(8, '0')}`;
+    await cloud.greet(instance, person);
+    cloud.graph.poster(instance.number).hold(true);
+    const sent = await cloud.send(instance, '/messages/text', { to: person, text: 'Hello' });
+    await waitFor(async () => {
+      const { rows } = await cloud.api.parts.db.query('SELECT 1 FROM outbox WHERE task_id = $1', [sent]);
+      return rows.length === 0;
+    });
+    const number = addNumber();
+    // Both are numbers of one app.
+    number.appSecret = instance.number.appSecret;
+    assert.equal((await cloud.give(instance.id, number)).status, 200);
+    await cloud.greet({ id: instance.id, number }, person);
+    cloud.graph.poster(instance.number).hold(false);
+    await cloud.reaches(instance, sent, 'delivered');
   });
 });
