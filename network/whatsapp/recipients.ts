@@ -50,7 +50,9 @@ export async function addressOf(session: WhatsAppContext, jid: Address): Promise
   const address = isUserJid(named) ? named : jid;
   session.accounts.set(jid, address);
   const at = session.deps.clock.now();
-  if (address !== jid) tell(session, async () => [{ kind: 'lid', lid: jid, phone: phoneOf(address), at }]);
+  const pair = async () => [{ kind: 'lid' as const, lid: jid, phone: phoneOf(address), at }];
+  // Else the next send would not ask, and the owner never learn it.
+  if (address !== jid) tell(session, pair, () => session.accounts.forget(address));
   return address as Address;
 }
 

@@ -5,15 +5,15 @@ import type { WhatsAppContext } from './session-context.ts';
 
 type MakeFacts = (session: WhatsAppContext) => Promise<NetworkFact[]>;
 
-/** Best effort: a fact lost with a connection is replaced by the next state of the same thing. */
-export function tell(session: WhatsAppContext, make: MakeFacts): void {
+/** Best effort: a fact lost with a connection is replaced by the next state of the same thing. `onLost` is for those that are not. */
+export function tell(session: WhatsAppContext, make: MakeFacts, onLost?: () => void): void {
   const release = session.intake.hold(ITEM_BYTES);
   session.arrivals
     .run(async () => {
       const facts = await makeOrSkip(session, make);
       if (facts.length > 0) await session.sink.facts(facts);
     })
-    .catch(() => undefined)
+    .catch(() => onLost?.())
     .finally(release);
 }
 

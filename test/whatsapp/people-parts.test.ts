@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { phoneOf } from '@posthorn/contract/jid.ts';
 import { systemClock } from '@posthorn/core/platform/process/clock.ts';
 import { MappingCache } from '@posthorn/network/whatsapp/mapping-cache.ts';
@@ -56,22 +57,45 @@ describe('which numbers have an account', () => {
 });
 
 describe('the account that a number leads to', () => {
-  it('is asked for again once the network has none at its number', async () => {
-    const [written, former] = ['5584988887777@s.whatsapp.net', '558488887777@s.whatsapp.net'] as const;
-    const accounts = new Map([[`+${phoneOf(written)}`, former as string]]);
-    const onWhatsApp = async (number: string) => [
-      { jid: accounts.get(number), exists: accounts.has(number) },
-    ];
+  const [written, former] = ['5584988887777@s.whatsapp.net', '558488887777@s.whatsapp.net'] as const;
+
+  function sessionOf(accounts: Map<string, string>, hear: () => Promise<void> = async () => undefined) {
+    const asked: string[] = [];
+    const onWhatsApp = async (number: string) => {
+      asked.push(number);
+      return [{ jid: accounts.get(number), exists: accounts.has(number) }];
+    };
     const session = {
       ...{ phase: 'live', creds: {}, accounts: new MappingCache(), deps: { clock: systemClock } },
       connection: { socket: { onWhatsApp } },
       intake: { hold: () => () => undefined },
-      arrivals: { run: async () => undefined },
+      arrivals: { run: hear },
     } as unknown as WhatsAppContext;
+    return { session, asked };
+  }
+
+  it('is asked for again once the network has none at its number', async () => {
+    const accounts = new Map([[`+${phoneOf(written)}`, former as string]]);
+    const { session } = sessionOf(accounts);
     assert.equal(await addressOf(session, written), former);
     accounts.set(`+${phoneOf(written)}`, written);
     await assert.rejects(addressOf(session, former), { reason: 'recipient_not_found' });
     assert.equal(await addressOf(session, written), written);
+  });
+
+  it('is asked for, and told, again when it could not be recorded', async () => {
+    let isAway = true;
+    let heard = 0;
+    const { session, asked } = sessionOf(new Map([[`+${phoneOf(written)}`, former]]), async () => {
+      if (isAway) throw new Error('the database is away');
+      heard += 1;
+    });
+    await addressOf(session, written);
+    await setImmediate();
+    isAway = false;
+    await addressOf(session, written);
+    await addressOf(session, written);
+    assert.deepEqual([asked.length, heard], [2, 1]);
   });
 });
 
