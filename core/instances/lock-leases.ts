@@ -130,6 +130,14 @@ const LOCK = {
   change: { name: 'shards-lock-leases-change', text: lockSql('pg_advisory_xact_lock') },
 };
 
+/** Until the end of the transaction no pair of the instance's addresses changes: for what the API stores for a chat. */
+export async function holdAddresses(sql: Sql, instanceId: string): Promise<void> {
+  await sql.query(
+    `SELECT pg_advisory_xact_lock_shared(${ADVISORY_LOCKS.addresses}, shard / ${SHARDS_TOGETHER}) FROM instances WHERE id = $1`,
+    [instanceId],
+  );
+}
+
 /** Which of these leases stand. One worker may ask for a shard under two epochs, its present and a former one. */
 async function lockLeases(
   sql: Sql,

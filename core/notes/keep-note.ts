@@ -4,6 +4,7 @@ import type { ChatNote } from '@posthorn/contract/messaging/notes.ts';
 import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import { chatJidOf } from '../chats/chat-jid.ts';
+import { holdAddresses } from '../instances/lock-leases.ts';
 import type { Db } from '../platform/database/db.ts';
 import { oneRow } from '../platform/database/one-row.ts';
 import { cutPage, shortened } from '../platform/database/paging.ts';
@@ -22,18 +23,16 @@ export async function createNote(
   input: NoteInput & { note: string },
 ): Promise<ChatNote> {
   const { companyId, instanceId } = await requireInstance(deps.db, input.principal, input.instanceId);
-  const made = await deps.db.query<NoteRow>(
-    `INSERT INTO chat_notes (company_id, instance_id, chat_jid, note, author_user_id, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $6) RETURNING ${NOTE_COLUMNS}`,
-    [
-      companyId,
-      instanceId,
-      await chatJidOf(deps.db, instanceId, input.chatId),
-      input.note,
-      input.principal.userId,
-      deps.clock.now(),
-    ],
-  );
+  const made = await deps.db.transaction(async (sql) => {
+    // Else the chat could move meanwhile, and the note would be stored where nobody looks for it.
+    await holdAddresses(sql, instanceId);
+    const chatJid = await chatJidOf(sql, instanceId, input.chatId);
+    return sql.query<NoteRow>(
+      `INSERT INTO chat_notes (company_id, instance_id, chat_jid, note, author_user_id, created_at, updated_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $6) RETURNING ${NOTE_COLUMNS}`,
+      [companyId, instanceId, chatJid, input.note, input.principal.userId, deps.clock.now()],
+    );
+  });
   return noteView(oneRow(made.rows));
 }
 

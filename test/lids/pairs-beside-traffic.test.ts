@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import type { Principal } from '@posthorn/core/access/principal.ts';
 import { type Lease, underLease } from '@posthorn/core/instances/lock-leases.ts';
 import { DEFAULT_SHARDS, shardOf } from '@posthorn/core/instances/shard.ts';
 import { recordLids } from '@posthorn/core/lids/record-lids.ts';
 import { recordUserIds } from '@posthorn/core/lids/record-user-ids.ts';
 import { createProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
+import { createNote, listNotes } from '@posthorn/core/notes/keep-note.ts';
 import type { Db } from '@posthorn/core/platform/database/db.ts';
 import { newId } from '@posthorn/core/platform/ids.ts';
 import { createParts, type Parts } from '../support/parts.ts';
@@ -38,6 +40,23 @@ async function chatsOf({ instanceId }: Scope): Promise<string[]> {
   return rows.map((row) => row.chat_jid);
 }
 
+/** The database, whose transactions commit when `learn`, begun within the first one, has ended or waits for a lock. */
+function dbBeside(learn: () => Promise<unknown>): { db: Db; learnt: () => Promise<unknown> } {
+  let learning: Promise<unknown> | undefined;
+  const begin = async () => {
+    let hasEnded = false;
+    learning = learn().finally(() => (hasEnded = true));
+    await waitFor(async () => hasEnded || (await someoneWaits()));
+  };
+  const transaction: Db['transaction'] = (work, opening) =>
+    parts.db.transaction(async (client) => {
+      const result = await work(client);
+      await begin();
+      return result;
+    }, opening);
+  return { db: { ...parts.db, transaction }, learnt: async () => learning };
+}
+
 /** Records that a message was sent, and commits when `learn` has ended or waits for a lock. */
 async function sendBeside(
   { instanceId, lease }: Scope,
@@ -50,18 +69,10 @@ async function sendBeside(
      VALUES ($1, $2, $3, 'outbound', 'text', $4, 'queued', '{"text":"hi"}', now())`,
     [id, companyId, instanceId, chatJid],
   );
-  let learning: Promise<unknown> | undefined;
-  const transaction: Db['transaction'] = (work, opening) =>
-    parts.db.transaction(async (client) => {
-      const result = await work(client);
-      let hasEnded = false;
-      learning = learn().finally(() => (hasEnded = true));
-      await waitFor(async () => hasEnded || (await someoneWaits()));
-      return result;
-    }, opening);
-  const recorder = createProgressRecorder({ ...parts, db: { ...parts.db, transaction } });
+  const { db, learnt } = dbBeside(learn);
+  const recorder = createProgressRecorder({ ...parts, db });
   await recorder.push({ messageId: id, lease, to: 'sent', at: new Date() });
-  await learning;
+  await learnt();
 }
 
 async function someoneWaits(): Promise<boolean> {
@@ -91,4 +102,18 @@ test('a pair that is known already waits for nobody', async () => {
   const learn = () => recordLids(parts, scope, [{ lid: WRITTEN, phone: ACCOUNT }]);
   await learn();
   await underLease(parts.db, scope.lease, learn);
+});
+
+test('a note that is written while its number is paired with an account is with the others', async () => {
+  const scope = await newScope();
+  const { db, learnt } = dbBeside(() => recordLids(parts, scope, [{ lid: WRITTEN, phone: ACCOUNT }]));
+  const principal = { companyId, userId: 1, isSuperadmin: false } as Principal;
+  const chat = { principal, instanceId: scope.instanceId, chatId: WRITTEN };
+  await createNote({ ...parts, db }, { ...chat, note: 'calls back on Monday' });
+  await learnt();
+  const { notes } = await listNotes(parts, { ...chat, limit: 10 });
+  assert.deepEqual(
+    notes.map(({ note }) => note),
+    ['calls back on Monday'],
+  );
 });
