@@ -26,7 +26,7 @@ const TIERS: readonly { below: number; tier: Tier; maxConsecutive: number }[] = 
 /** Consecutive sends without an answer when the temperature is off (SND-14). */
 export const NO_RECIPROCITY_LIMIT = 3;
 
-const HALF_LIFE_MS = 7 * 24 * 3600_000;
+export const HALF_LIFE_MS = 7 * 24 * 3600_000;
 const INBOUND_WARMS = 10;
 const OUTBOUND_COOLS = 1;
 

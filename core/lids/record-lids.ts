@@ -1,5 +1,6 @@
 import { isLidJid, isUserJid, jidOfPhone } from '@posthorn/contract/jid.ts';
 import type { InstanceScope } from '../access/instance-scope.ts';
+import { HALF_LIFE_MS } from '../guard/guard.ts';
 import { type RecorderDeps, type Recording, recordUnderLease } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/lock-leases.ts';
 import type { HistoryBatch } from '../network/facts.ts';
@@ -86,6 +87,11 @@ ON CONFLICT (instance_id, lid) DO UPDATE SET phone = excluded.phone, learned_at 
 WHERE l.phone <> excluded.phone
 RETURNING lid, phone`;
 
+/** The score of a guard as it has decayed by the later time of the two. */
+const decayed = (guard: string) =>
+  `${guard}.score * power(2, -extract(epoch FROM greatest(g.score_at, excluded.score_at) - ${guard}.score_at) / ${HALF_LIFE_MS / 1000})`;
+
+/** Sends under both addresses add up, unless the person has answered after those of the other one. */
 const MOVE_GUARDS = `
 WITH moved AS (
   DELETE FROM chat_guards g USING json_to_recordset($1) AS r (lid text, jid text)
@@ -95,6 +101,10 @@ WITH moved AS (
 INSERT INTO chat_guards AS g (instance_id, chat_jid, company_id, outbound_consecutive, score, score_at)
 SELECT DISTINCT ON (jid) $2::uuid, jid, company_id, outbound_consecutive, score, score_at FROM moved
 ORDER BY jid, score_at DESC
-ON CONFLICT (instance_id, chat_jid) DO UPDATE SET outbound_consecutive = 0, score = excluded.score,
-  score_at = excluded.score_at
-WHERE g.score_at <= excluded.score_at`;
+ON CONFLICT (instance_id, chat_jid) DO UPDATE SET
+  outbound_consecutive = CASE
+    WHEN g.score_at <= excluded.score_at AND excluded.outbound_consecutive = 0 THEN 0
+    WHEN g.score_at > excluded.score_at AND g.outbound_consecutive = 0 THEN 0
+    ELSE g.outbound_consecutive + excluded.outbound_consecutive END,
+  score = greatest(${decayed('g')}, ${decayed('excluded')}),
+  score_at = greatest(g.score_at, excluded.score_at)`;

@@ -97,6 +97,43 @@ describe('numbers whose account may have another one', () => {
     await pipeline.call(instance, 'PATCH', '/settings', { anti_spam_guard_enabled: false });
   });
 
+  it('are one contact for the count of sends without an answer', async () => {
+    const [written, account] = ['5584900000006', '558400000006'];
+    const guard = { anti_spam_guard_enabled: true, anti_spam_temperature_enabled: false };
+    await pipeline.call(instance, 'PATCH', '/settings', guard);
+    const say = (to: string, text: string) => pipeline.call(instance, 'POST', '/messages/text', { to, text });
+    for (const text of ['one', 'two', 'three']) assert.equal((await say(account, text)).status, 202);
+    assert.equal((await say(account, 'four')).body.error_code, 'BLOCKED_NO_RECIPROCITY');
+    assert.equal((await say(written, 'four')).status, 202, 'nobody knows yet whose number it is');
+    await learn(written, account);
+    for (const to of [written, account]) {
+      const refused = await say(to, 'five');
+      assert.deepEqual([refused.body.error_code, refused.body.count], ['BLOCKED_NO_RECIPROCITY', 4]);
+    }
+    await pipeline.call(instance, 'PATCH', '/settings', {
+      anti_spam_guard_enabled: false,
+      anti_spam_temperature_enabled: true,
+    });
+  });
+
+  it('leave a contact as warm as it was', async () => {
+    const [written, account] = ['5584900000007', '558400000007'];
+    const { db } = pipeline.api.parts;
+    await db.query(
+      `INSERT INTO chat_guards (instance_id, chat_jid, company_id, outbound_consecutive, score, score_at)
+       VALUES ($1, $2, $3, 0, 90, now())`,
+      [instance.id, jidOf(account), pipeline.company.companyId],
+    );
+    await chatOf(written);
+    await learn(written, account);
+    const { rows } = await db.query<{ score: number; outbound_consecutive: number }>(
+      'SELECT score, outbound_consecutive FROM chat_guards WHERE instance_id = $1 AND chat_jid = $2',
+      [instance.id, jidOf(account)],
+    );
+    assert.ok(rows[0]!.score > 89, `${rows[0]!.score}`);
+    assert.equal(rows[0]!.outbound_consecutive, 1);
+  });
+
   it('are one chat for a scheduled send that fails', async () => {
     const [written, account] = ['5584900000005', '558400000005'];
     await learn(written, account);
