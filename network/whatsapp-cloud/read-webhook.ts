@@ -22,9 +22,9 @@ import {
 
 /** One thing that a webhook tells. */
 export type Told =
-  /** `isOfFormer`: of a message that a number sent which the instance had before. It says nothing about the present one. */
+  /** `isOfFormer`: of a number that the instance had before. It says nothing about the present one. */
   | { kind: 'receipt'; receipt: NetworkReceipt; code?: number; isOfFormer?: true }
-  | { kind: 'message'; message: InboundMessage }
+  | { kind: 'message'; message: InboundMessage; isOfFormer?: true }
   | { kind: 'change'; change: NetworkChange }
   | { kind: 'fact'; fact: NetworkFact }
   | { kind: 'restriction'; restriction: string | null }
@@ -42,6 +42,15 @@ export interface Own {
   businessAccountId: string;
   phone: string;
   now: Date;
+  /** The number that it had before. */
+  former?: FormerNumber | undefined;
+}
+
+export interface FormerNumber {
+  phoneNumberId: string;
+  phone: string;
+  /** Messages until then were written to it. */
+  untilMs: number;
 }
 
 type Value = ReturnType<typeof valueShape.parse>;
@@ -127,9 +136,7 @@ function readValue(
       else reading.passedOver += 1;
     }
   };
-  const contacts = (value.contacts ?? [])
-    .map((contact) => contactShape.safeParse(contact).data)
-    .filter((contact) => contact !== undefined);
+  const contacts = contactsOf(value);
   each(value.messages, (item) => readInbound(item, contacts, own));
   each(value.message_echoes, (item) => readEcho(item, own));
   each(value.statuses, (item) => readStatus(item, own));
@@ -138,15 +145,43 @@ function readValue(
   if (fact) reading.told.push({ kind: 'fact', fact });
 }
 
-/** What became of messages that a former number of the instance sent: the network tells them by our ids. False if there is none. */
-function readOfFormer(reading: Reading, { statuses }: Value, own: Own): boolean {
+/**
+ * Reads the outcomes of messages that a former number of the instance sent, which the network tells by our ids, and the
+ * messages that people wrote to it before the change. False if there is none.
+ */
+function readOfFormer(reading: Reading, value: Value, own: Own): boolean {
+  const { statuses, metadata, messages, message_echoes: echoes } = value;
   const told = (statuses ?? []).flatMap((item) => readStatus(item, own) ?? []);
   const ours = told.flatMap((each) => {
     if (each.kind !== 'receipt' || each.receipt.assignedId === undefined) return [];
     return [{ kind: each.kind, receipt: each.receipt, isOfFormer: true as const }];
   });
   reading.told.push(...ours);
-  return ours.length > 0;
+  const { former } = own;
+  if (!former || metadata?.phone_number_id !== former.phoneNumberId) return ours.length > 0;
+  const before = { ...own, phone: former.phone };
+  const contacts = contactsOf(value);
+  const written = [
+    ...(messages ?? []).flatMap((item) => readInbound(item, contacts, before) ?? []),
+    ...(echoes ?? []).flatMap((item) => readEcho(item, before) ?? []),
+  ];
+  const taken = written.filter((each) => (timeOf(each)?.getTime() ?? 0) <= former.untilMs);
+  reading.told.push(
+    ...taken.map((each) => (each.kind === 'message' ? { ...each, isOfFormer: true as const } : each)),
+  );
+  return ours.length + taken.length > 0;
+}
+
+function timeOf(told: Told): Date | undefined {
+  if (told.kind === 'message') return told.message.at;
+  if (told.kind === 'change') return told.change.at;
+  return told.kind === 'fact' ? told.fact.at : undefined;
+}
+
+function contactsOf(value: Value): Contact[] {
+  return (value.contacts ?? [])
+    .map((contact) => contactShape.safeParse(contact).data)
+    .filter((contact) => contact !== undefined);
 }
 
 function readInbound(item: unknown, contacts: readonly Contact[], own: Own): Told[] | null {

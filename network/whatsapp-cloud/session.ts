@@ -10,7 +10,7 @@ import { ACTIONS, markRead } from './actions.ts';
 import { credentialsShape } from './credentials.ts';
 import { startHandOver } from './hand-over.ts';
 import { downloadMedia } from './media.ts';
-import type { Told } from './read-webhook.ts';
+import type { FormerNumber, Told } from './read-webhook.ts';
 import { send } from './send.ts';
 import {
   type CloudContext,
@@ -22,7 +22,7 @@ import {
   requireLive,
   restrict,
 } from './session-context.ts';
-import { endSubscription, subscribe } from './subscription.ts';
+import { endSubscription, formerNumber, subscribe } from './subscription.ts';
 import { verdictOf } from './verdicts.ts';
 
 const NO_CREDENTIALS =
@@ -87,10 +87,12 @@ const NOBODY = {
 async function begin(session: CloudContext): Promise<void> {
   const { deps, request, credentials, sink } = session;
   const { phone_number_id: numberId, business_account_id: businessId } = credentials;
+  let former: FormerNumber | undefined;
   try {
     const outcome = await subscribe(session);
     if (outcome === 'taken_over') return end(session, 'replaced');
     if (outcome === 'leaves') return;
+    former = await formerNumber(session);
   } catch (err) {
     if (err instanceof GraphRefused && verdictOf(err.code).does === 'end')
       return void heed(session, err.code);
@@ -106,7 +108,7 @@ async function begin(session: CloudContext): Promise<void> {
       ...{ inbox: request.inbox, sink, log: deps.log, instanceId: request.instanceId },
       own: () => ({
         ...{ phoneNumberId: numberId, businessAccountId: businessId, phone: credentials.phone },
-        now: deps.clock.now(),
+        ...{ now: deps.clock.now(), former },
       }),
       onTold: (told) => note(session, told),
     });
@@ -115,7 +117,7 @@ async function begin(session: CloudContext): Promise<void> {
 
 /** Notes the part of a webhook that concerns the session. */
 function note(session: CloudContext, told: Told): void {
-  if (told.kind === 'message' && !told.message.fromMe)
+  if (told.kind === 'message' && !told.message.fromMe && !told.isOfFormer)
     session.lastReceived.set(told.message.chat, told.message.networkId);
   if (told.kind === 'restriction') restrict(session, told.restriction);
   if (told.kind === 'banned') end(session, 'banned');

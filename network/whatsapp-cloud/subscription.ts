@@ -1,5 +1,6 @@
 /** Where the network posts what is for a number. By number, so that several of one business account do not get each other's. */
 import { z } from 'zod/v4';
+import type { FormerNumber } from './read-webhook.ts';
 import { ask, type CloudContext } from './session-context.ts';
 
 /** The verify token of the last subscription, which each giving of credentials draws anew. */
@@ -21,6 +22,34 @@ export async function subscribe(session: CloudContext): Promise<'subscribed' | '
   await setAddress(session, deps.callbackUrl(request.instanceId));
   await request.keys.write([{ ...SUBSCRIBED, value: credentials.verify_token }]);
   return 'subscribed';
+}
+
+/** The number that the instance had last, and the one before. */
+const NUMBERS = { kind: 'cloud', id: 'numbers' };
+
+interface KnownNumbers {
+  id: string;
+  phone: string;
+  former?: FormerNumber | undefined;
+}
+
+/**
+ * The number that this one took the place of: what the network has posted for it may wait still. Called once the network posts
+ * for the present one.
+ */
+export async function formerNumber({
+  deps,
+  request,
+  credentials,
+}: CloudContext): Promise<FormerNumber | undefined> {
+  const { phone_number_id: id, phone } = credentials;
+  const rows = await request.keys.read(NUMBERS.kind, [NUMBERS.id]);
+  const known = rows.get(NUMBERS.id) as KnownNumbers | undefined;
+  if (known?.id === id) return known.former;
+  const untilMs = deps.clock.now().getTime();
+  const former = known && { phoneNumberId: known.id, phone: known.phone, untilMs };
+  await request.keys.write([{ ...NUMBERS, value: { id, phone, former } }]);
+  return former;
 }
 
 /** Leaves a number alone that another instance has taken over. Throws as `ask`. */
