@@ -13,6 +13,8 @@ export const KINDS = {
   message: 'message',
   /** The last message of a chat; changes of the chat must name it. */
   tail: 'tail',
+  /** The last message of others in a chat: who reads that has read the chat. */
+  heard: 'heard',
   /** Decrypted texts that are not recorded yet. */
   plain: 'plain',
   /** The contacts saved on the phone: the audience of statuses. */

@@ -19,18 +19,19 @@ interface Kept {
   names?: Names | undefined;
 }
 
-/** The rows that store a message: its own, and that of its chat's last message. */
+/** The rows that store a message: its own, that of its chat's last message, and that of the last one of others. */
 export function rowsOfMessage(
   library: WhatsAppLibrary,
   known: KnownMessage,
   at: Date,
-): [row: SessionKey, tail: SessionKey] {
+): [row: SessionKey, tail: SessionKey, ...heard: SessionKey[]] {
   const { chat, id, list, names, from, fromMe, message } = known;
   const value: Kept = { from, fromMe, at: at.getTime(), wire: encode(library, message), list, names };
   const tail = { id, fromMe, from, at: at.getTime() };
   return [
     { kind: KINDS.message, id: idOf(chat, id), value, temporary: true },
     { kind: KINDS.tail, id: chat, value: tail, temporary: true },
+    ...(fromMe ? [] : [{ kind: KINDS.heard, id: chat, value: { id }, temporary: true }]),
   ];
 }
 
@@ -120,6 +121,15 @@ export async function readTail(
 ): Promise<{ id: string; fromMe: boolean; from: string; at: number } | null> {
   const rows = await keys.read(KINDS.tail, [chat]);
   return (rows.get(chat) as { id: string; fromMe: boolean; from: string; at: number } | undefined) ?? null;
+}
+
+/** The id of the last message of others in a chat; null: none is known, or the account itself wrote the last one that is. */
+export async function readLastHeard(keys: SessionKeys, chat: string): Promise<string | null> {
+  const heard = (await keys.read(KINDS.heard, [chat])).get(chat) as { id: string } | undefined;
+  if (heard) return heard.id;
+  // An older version kept only the last message.
+  const tail = await readTail(keys, chat);
+  return tail && !tail.fromMe ? tail.id : null;
 }
 
 /** The name under which a message is stored. */

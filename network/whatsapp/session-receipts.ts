@@ -3,7 +3,7 @@ import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import type { NetworkFact, NetworkReceipt } from '@posthorn/core/network/driver.ts';
 import { idInChat } from '@posthorn/core/platform/ids.ts';
 import { ITEM_BYTES, sizeOf } from './intake.ts';
-import { readTail } from './known-messages.ts';
+import { readLastHeard } from './known-messages.ts';
 import type { WireNode } from './library-types.ts';
 import {
   type Connection,
@@ -46,16 +46,16 @@ export function onReceipt(session: WhatsAppContext, { gate }: Connection, node: 
 }
 
 /**
- * The user has read messages on another device. The chat is read when the last one is among them: what came since
- * then was not seen there.
+ * The user has read messages on another device. The chat is read when the last one that came is among them: what came
+ * since then was not seen there. Sends of the instance may follow it.
  */
 async function ownReading(session: WhatsAppContext, node: WireNode): Promise<NetworkFact[]> {
   const { from = '', recipient = '' } = node.attrs;
   const chat = await nameOf(session, withoutDevice(isOwn(session, from) ? recipient : from));
   if (!isOurChat(chat) || chat === STATUS_BROADCAST) return [];
-  const tail = await readTail(session.request.keys, chat);
+  const last = await readLastHeard(session.request.keys, chat);
   const ids = heardIn(node, 'read').flatMap((heard) => heard.ids);
-  if (!tail || !ids.includes(tail.id)) return [];
+  if (last === null || !ids.includes(last)) return [];
   return [{ kind: 'chat', revision: nextRevision(session), chat, read: true, at: session.deps.clock.now() }];
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { sendText } from '../support/whatsapp/driver-harness.ts';
 import { type BesiegedAccount, startBesieged } from '../support/whatsapp/hostile.ts';
 import type { PhoneHandle } from '../support/whatsapp/phone-handle.ts';
 import { until } from '../support/whatsapp/phone-handle.ts';
@@ -42,6 +43,15 @@ describe('a chat that is read on the phone', () => {
     readOnPhone(account.own.phone, group, [id], { addressing: 'lid' });
     await until(() => readings().length > before, 'the reading');
     assert.deepEqual(readings().slice(before), [group]);
+  });
+
+  it('is told as read when only messages of the account follow', async () => {
+    const before = readings().length;
+    const id = await arrived(friend.text(account.own, 'A question'));
+    await sendText(account.recorded, friend.jid, 'An answer of a program');
+    readOnPhone(account.own.phone, friend.phone, [id]);
+    await until(() => readings().length > before, 'the reading');
+    assert.deepEqual(readings().slice(before), [friend.jid]);
   });
 
   it('stays unread when a later message came before the phone told it', async () => {
