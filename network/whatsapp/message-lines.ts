@@ -10,6 +10,8 @@ import { chatOf, preferPhone } from './wire/jids.ts';
 export interface MessageLines {
   /** Resolves when the message is recorded, together with those that came at the same time. */
   take(message: LibraryMessage): Promise<void>;
+  /** Resolves when all that waits beside the main line now is recorded, or the session has ended; null: nothing waits. */
+  beside(): Promise<unknown> | null;
   /** As {@link Pump.stop}, for the lines beside the main one, which ends before. */
   stop(): Promise<void>;
 }
@@ -73,6 +75,10 @@ export function createMessageLines(
         line.count -= 1;
         if (line.count === 0) lines.delete(chat);
       }
+    },
+    beside() {
+      if (lines.size === 0) return null;
+      return Promise.allSettled([...lines.values()].map(({ pump }) => pump.run(async () => undefined)));
     },
     async stop() {
       isStopped = true;

@@ -34,8 +34,7 @@ const READINGS: ReadonlySet<string> = new Set(['read', 'read-self']);
  */
 export function onReceipt(session: WhatsAppContext, { gate }: Connection, node: WireNode): void {
   const { type = '', from = '', participant } = node.attrs;
-  if (READINGS.has(type) && isOwn(session, participant ?? from))
-    tell(session, () => ownReading(session, node));
+  if (READINGS.has(type) && isOwn(session, participant ?? from)) onOwnReading(session, node);
   const kind = RECEIPT_KINDS[type];
   if (!kind || !node.attrs.from || !node.attrs.id || node.attrs.recipient) return;
   const heard = heardIn(node, kind).filter(({ author }) => !isOwn(session, author));
@@ -43,6 +42,14 @@ export function onReceipt(session: WhatsAppContext, { gate }: Connection, node: 
     const release = session.intake.hold(ITEM_BYTES + sizeOf(receipt.ids));
     gate.hold(session.takeReceipt(receipt).finally(release));
   }
+}
+
+/** Told behind what was read: a picture may be seen on the phone while it is downloaded here, and would count as unread. */
+function onOwnReading(session: WhatsAppContext, node: WireNode): void {
+  const tellIt = () => tell(session, () => ownReading(session, node));
+  const before = session.messages.beside();
+  if (before) void before.then(tellIt);
+  else tellIt();
 }
 
 /**

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { sendText } from '../support/whatsapp/driver-harness.ts';
+import { after, before, describe, it, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { newKept, newNumber, openPaired, sendText } from '../support/whatsapp/driver-harness.ts';
 import { type BesiegedAccount, startBesieged } from '../support/whatsapp/hostile.ts';
+import { startNetworkAndDriver } from '../support/whatsapp/network-driver.ts';
 import type { PhoneHandle } from '../support/whatsapp/phone-handle.ts';
 import { until } from '../support/whatsapp/phone-handle.ts';
 import { readOnPhone } from '../support/whatsapp/phone-inbox.ts';
@@ -72,4 +74,34 @@ describe('a chat that is read on the phone', () => {
     await until(() => account.recorded.receipts.length > before[1]!, 'the receipt');
     assert.equal(readings().length, before[0]);
   });
+});
+
+test('a picture that is read on the phone while it is downloaded here is recorded before the reading', async (t) => {
+  const { network, driver } = await startNetworkAndDriver();
+  const [own, friend] = [network.phone(newNumber()), network.phone(newNumber())];
+  const downloaded = Promise.withResolvers<void>();
+  const told: string[] = [];
+  const recorded = await openPaired(driver, own, newKept(), {
+    sink: {
+      async inbound(messages) {
+        await downloaded.promise;
+        told.push(...messages.map(({ type }) => type));
+      },
+      async facts(facts) {
+        told.push(...facts.flatMap((fact) => (fact.kind === 'chat' && fact.read ? ['read'] : [])));
+      },
+    },
+  });
+  t.after(async () => {
+    downloaded.resolve();
+    await recorded.session.close();
+    await network.close();
+  });
+  const id = friend.file(own, 'image', Buffer.alloc(1_000, 'picture'), { mimetype: 'image/jpeg' });
+  await delay(500);
+  readOnPhone(own.phone, friend.phone, [id]);
+  await delay(500);
+  downloaded.resolve();
+  await until(() => told.length > 1, 'both');
+  assert.deepEqual(told, ['image', 'read']);
 });
