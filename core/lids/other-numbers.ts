@@ -38,6 +38,15 @@ export function otherNumberOf(jid: Jid): Jid | undefined {
 }
 
 /**
+ * One name for a number and the other one that its account may have: for what keeps an order among sends to a person, of whom
+ * some were accepted before the account was known. Two people who share it only wait for each other.
+ */
+export function nameOfBoth(jid: Jid): Jid {
+  const other = otherNumberOf(jid);
+  return other !== undefined && other < jid ? other : jid;
+}
+
+/**
  * Forgets which numbers lead to these accounts, after the network found no account there: people who register again may have
  * the number that everybody writes.
  */

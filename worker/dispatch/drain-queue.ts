@@ -1,3 +1,4 @@
+import { nameOfBoth } from '@posthorn/core/lids/other-numbers.ts';
 import type { NetworkSession } from '@posthorn/core/network/driver.ts';
 import { PENDING_PAGE, type PendingTask } from '@posthorn/core/sending/load-pending.ts';
 import { isChange } from './outbound.ts';
@@ -230,7 +231,7 @@ function defer(
   const waiting =
     awaitedSinceMs === undefined ? task : { ...task, attempts: Math.max(1, task.attempts), awaitedSinceMs };
   if (outcome.to === 'deferred' && options.order === 'chat') {
-    const held = outcome.backOff?.of === 'account' ? ALL_CHATS : task.chatJid;
+    const held = outcome.backOff?.of === 'account' ? ALL_CHATS : nameOfBoth(task.chatJid);
     book.hold(held, { untilMs: retryAtMs, reason: outcome.reason });
   }
   book.defer(waiting, retryAtMs, outcome.to === 'deferred' ? outcome.reason : undefined);

@@ -1,3 +1,4 @@
+import { nameOfBoth } from '@posthorn/core/lids/other-numbers.ts';
 import type { PendingTask } from '@posthorn/core/sending/load-pending.ts';
 import type { TaskOutcome } from './send-task.ts';
 
@@ -185,24 +186,26 @@ function createDeferred() {
   const byChat = new Map<string, Map<string, DeferredTask>>();
   return {
     set(entry: DeferredTask): void {
-      const { taskId, chatJid } = entry.task;
+      const { taskId } = entry.task;
+      const name = nameOfBoth(entry.task.chatJid);
       tasks.set(taskId, entry);
-      const chat = byChat.get(chatJid) ?? new Map<string, DeferredTask>();
-      byChat.set(chatJid, chat.set(taskId, entry));
+      const chat = byChat.get(name) ?? new Map<string, DeferredTask>();
+      byChat.set(name, chat.set(taskId, entry));
     },
     delete(taskId: string): void {
       const entry = tasks.get(taskId);
       if (!entry) return;
       tasks.delete(taskId);
-      const chat = byChat.get(entry.task.chatJid);
+      const name = nameOfBoth(entry.task.chatJid);
+      const chat = byChat.get(name);
       chat?.delete(taskId);
-      if (chat?.size === 0) byChat.delete(entry.task.chatJid);
+      if (chat?.size === 0) byChat.delete(name);
     },
     has: (taskId: string) => tasks.has(taskId),
     /** Whether the network may have taken it. */
     isAwaited: (taskId: string) => tasks.get(taskId)?.task.awaitedSinceMs !== undefined,
     size: () => tasks.size,
     all: () => tasks.values(),
-    ofChat: (chatJid: string): Iterable<DeferredTask> => byChat.get(chatJid)?.values() ?? [],
+    ofChat: (chatJid: string): Iterable<DeferredTask> => byChat.get(nameOfBoth(chatJid))?.values() ?? [],
   };
 }
