@@ -1,6 +1,7 @@
 import type { QueueTask } from '@posthorn/contract/messaging/queue.ts';
 import { requireInstance } from '../access/instance-scope.ts';
 import type { Principal } from '../access/principal.ts';
+import { knownChatSql } from '../lids/chat-sql.ts';
 import type { Db } from '../platform/database/db.ts';
 import { oneRow } from '../platform/database/one-row.ts';
 import { offsetOf } from '../platform/database/paging.ts';
@@ -17,7 +18,8 @@ export async function listQueue(
 ): Promise<{ data: QueueTask[]; total: number }> {
   const total = await countQueue(deps, input);
   const found = await deps.db.query<QueueTask & { created_at: Date; typing_until: Date | null }>(
-    `SELECT o.task_id, o.operation, o.message_id, m.type AS message_type, m.chat_jid, o.created_at,
+    `SELECT o.task_id, o.operation, o.message_id, m.type AS message_type,
+            ${knownChatSql('m.instance_id', 'm.chat_jid')} AS chat_jid, o.created_at,
             CASE WHEN o.typing_until > clock_timestamp() THEN o.typing_until END AS typing_until
      FROM (SELECT * FROM outbox WHERE instance_id = $1 ORDER BY seq LIMIT $2 OFFSET $3) AS o
      JOIN messages m ON m.id = o.message_id ORDER BY o.seq`,

@@ -31,6 +31,11 @@ it('what waits for a number is not overtaken by what is accepted once that leads
     const { body } = await cloud.call(instance.id, 'GET', `/chats/${WRITTEN}`);
     return body.chat_jid === `${ACCOUNT}@s.whatsapp.net`;
   });
+  const queue = await cloud.call(instance.id, 'GET', '/queue');
+  assert.deepEqual(
+    queue.body.data.map((task: { chat_jid: string }) => task.chat_jid),
+    [`${ACCOUNT}@s.whatsapp.net`],
+  );
   const three = await say('three');
   for (const id of [one, two, three]) await cloud.reaches(instance, id, 'delivered');
   assert.deepEqual(
