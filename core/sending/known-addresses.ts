@@ -16,7 +16,7 @@ export async function underKnownAddresses(sql: Sql, sends: SendCommand[]): Promi
     send.message && mayBeElsewhere(send) ? [{ i: send.instanceId, jid: send.message.chatJid }] : [],
   );
   if (people.length === 0) return sends;
-  const { rows } = await sql.query<{ i: string; jid: Jid; known: string; others: Jid[] }>({
+  const { rows } = await sql.query<{ i: string; jid: Jid; known: string | null; others: Jid[] }>({
     name: 'lids-of-sends',
     text: ADDRESSES,
     values: [JSON.stringify(people)],
@@ -25,16 +25,20 @@ export async function underKnownAddresses(sql: Sql, sends: SendCommand[]): Promi
   return sends.map((send) => {
     const found = send.message && addresses.get(`${send.instanceId} ${send.message.chatJid}`);
     if (!send.message || !found) return send;
-    const message = { ...send.message, chatJid: jidOfKnown(found.known) };
-    return { ...send, message, otherAddresses: found.others };
+    const chatJid = found.known === null ? send.message.chatJid : jidOfKnown(found.known);
+    return { ...send, message: { ...send.message, chatJid }, otherAddresses: found.others };
   });
 }
 
-/** The name that `lids` has for each address today, and the addresses that lead to it and can be written to. */
+/**
+ * The name that `lids` has for each address today, null if it has none, and the other addresses of that chat that can be
+ * written to. An anonymous id without a known phone has none: its digits are not those of a phone.
+ */
 const ADDRESSES = `
-SELECT w.i, w.jid, today.name AS known, ARRAY(
-    SELECT l.lid FROM lids l WHERE l.instance_id = w.i AND l.phone = today.name AND l.lid NOT LIKE '%@lid' LIMIT 100
+SELECT w.i, w.jid, today.known, ARRAY(
+    SELECT l.lid FROM lids l
+    WHERE l.instance_id = w.i AND l.lid NOT LIKE '%@lid'
+      AND l.phone = coalesce(today.known, CASE WHEN w.jid NOT LIKE '%@lid' THEN split_part(w.jid, '@', 1) END) LIMIT 100
   ) AS others
 FROM json_to_recordset($1) AS w (i uuid, jid text)
-CROSS JOIN LATERAL (SELECT coalesce(
-    (SELECT l.phone FROM lids l WHERE l.instance_id = w.i AND l.lid = w.jid), split_part(w.jid, '@', 1)) AS name) AS today`;
+LEFT JOIN LATERAL (SELECT l.phone AS known FROM lids l WHERE l.instance_id = w.i AND l.lid = w.jid) AS today ON true`;

@@ -6,6 +6,8 @@ import {
   otherNumberOf,
 } from '@posthorn/core/lids/other-numbers.ts';
 import { saveLids } from '@posthorn/core/lids/record-lids.ts';
+import { underKnownAddresses } from '@posthorn/core/sending/known-addresses.ts';
+import type { SendCommand } from '@posthorn/core/sending/send-command.ts';
 import { waitFor } from '../support/process.ts';
 import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
 
@@ -95,6 +97,14 @@ describe('numbers whose account may have another one', () => {
       assert.equal(again.body.error_code, 'BLOCKED_DUPLICATE_CONTENT', again.text);
     }
     await pipeline.call(instance, 'PATCH', '/settings', { anti_spam_guard_enabled: false });
+  });
+
+  it('are no matter of anonymous ids: the digits of one without a known phone are those of nobody', async () => {
+    const { instanceId, chatJid } = { instanceId: instance.id, chatJid: '5584900000009@lid' };
+    await learn('558400000009', '5584900000009');
+    const send = { instanceId, message: { chatJid } } as SendCommand;
+    const [known] = await underKnownAddresses(pipeline.api.parts.db, [send]);
+    assert.deepEqual([known?.message?.chatJid, known?.otherAddresses], [chatJid, []]);
   });
 
   it('are one contact for the count of sends without an answer', async () => {
