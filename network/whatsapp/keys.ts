@@ -11,9 +11,9 @@ export const KINDS = {
    * A message in wire format: for quotes, forwards, caption edits, votes, and devices that request it again.
    */
   message: 'message',
-  /** The last message of a chat; changes of the chat must name it. */
+  /** The last message of the account itself in a chat; changes of the chat must name its last message. */
   tail: 'tail',
-  /** The last message of others in a chat: who reads that has read the chat. */
+  /** The last message of others in a chat: who reads it on the phone has read the chat. */
   heard: 'heard',
   /** Decrypted texts that are not recorded yet. */
   plain: 'plain',

@@ -19,19 +19,34 @@ interface Kept {
   names?: Names | undefined;
 }
 
-/** The rows that store a message: its own, that of its chat's last message, and that of the last one of others. */
+/** When a message was stored; `revision` grows with each one of the session. */
+export interface Stamp {
+  at: Date;
+  revision: number;
+}
+
+/** The last message of a chat, as a row keeps it. */
+interface Tail {
+  id: string;
+  fromMe: boolean;
+  from: string;
+  at: number;
+  /** Absent in rows of older versions. */
+  revision?: number;
+}
+
+/** The rows that store a message: its own, and that of its chat's last message of the account itself, or of others. */
 export function rowsOfMessage(
   library: WhatsAppLibrary,
   known: KnownMessage,
-  at: Date,
-): [row: SessionKey, tail: SessionKey, ...heard: SessionKey[]] {
+  { at, revision }: Stamp,
+): [row: SessionKey, tail: SessionKey] {
   const { chat, id, list, names, from, fromMe, message } = known;
   const value: Kept = { from, fromMe, at: at.getTime(), wire: encode(library, message), list, names };
-  const tail = { id, fromMe, from, at: at.getTime() };
+  const tail: Tail = { id, fromMe, from, at: at.getTime(), revision };
   return [
     { kind: KINDS.message, id: idOf(chat, id), value, temporary: true },
-    { kind: KINDS.tail, id: chat, value: tail, temporary: true },
-    ...(fromMe ? [] : [{ kind: KINDS.heard, id: chat, value: { id }, temporary: true }]),
+    { kind: fromMe ? KINDS.tail : KINDS.heard, id: chat, value: tail, temporary: true },
   ];
 }
 
@@ -114,22 +129,27 @@ export async function readMessage(
   return (await readMessages(deps, chat, [id])).get(id) ?? null;
 }
 
-/** The last message of a chat, as chat changes name it. */
-export async function readTail(
-  keys: SessionKeys,
-  chat: string,
-): Promise<{ id: string; fromMe: boolean; from: string; at: number } | null> {
-  const rows = await keys.read(KINDS.tail, [chat]);
-  return (rows.get(chat) as { id: string; fromMe: boolean; from: string; at: number } | undefined) ?? null;
+/** The last message of a chat; null: none is known. */
+export async function readTail(keys: SessionKeys, chat: string): Promise<Tail | null> {
+  const { own, heard } = await readTails(keys, chat);
+  if (!own || !heard) return own ?? heard ?? null;
+  return (own.revision ?? 0) > (heard.revision ?? 0) ? own : heard;
 }
 
-/** The id of the last message of others in a chat; null: none is known, or the account itself wrote the last one that is. */
-export async function readLastHeard(keys: SessionKeys, chat: string): Promise<string | null> {
-  const heard = (await keys.read(KINDS.heard, [chat])).get(chat) as { id: string } | undefined;
-  if (heard) return heard.id;
-  // An older version kept only the last message.
-  const tail = await readTail(keys, chat);
-  return tail && !tail.fromMe ? tail.id : null;
+/** The last message of others in a chat; null: none is known. */
+export async function readLastHeard(keys: SessionKeys, chat: string): Promise<Tail | null> {
+  const { own, heard } = await readTails(keys, chat);
+  if (heard) return heard;
+  // Older versions had one row for the last message, whoever wrote it.
+  return own && !own.fromMe ? own : null;
+}
+
+async function readTails(
+  keys: SessionKeys,
+  chat: string,
+): Promise<{ own: Tail | undefined; heard: Tail | undefined }> {
+  const [own, heard] = await Promise.all([keys.read(KINDS.tail, [chat]), keys.read(KINDS.heard, [chat])]);
+  return { own: own.get(chat) as Tail | undefined, heard: heard.get(chat) as Tail | undefined };
 }
 
 /** The name under which a message is stored. */

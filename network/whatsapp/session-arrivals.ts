@@ -11,7 +11,7 @@ import { idOf, rowsOfMessage } from './known-messages.ts';
 import type { LibraryMessage } from './library-types.ts';
 import { copiesOf, toldCopy } from './own-lists.ts';
 import { authorsOf, keepWordsOf, mayChange } from './session-changes.ts';
-import { type Connection, isOwn, nameOf, ownJid, type WhatsAppContext } from './session-context.ts';
+import { type Connection, isOwn, nameOf, ownJid, stampOf, type WhatsAppContext } from './session-context.ts';
 import { openSealed } from './session-secrets.ts';
 import { learnTimer } from './session-timers.ts';
 import { withSecret } from './wire/content.ts';
@@ -136,7 +136,9 @@ async function recordTogether(session: WhatsAppContext, messages: readonly Incom
     accepted.push(told);
     if (!isStored(incoming) || author !== undefined) continue;
     known.set(name, arrived.from);
-    rows.push(...(readOrNull(session, () => rowsOfMessage(library, arrived, arrived.at)) ?? []));
+    rows.push(
+      ...(readOrNull(session, () => rowsOfMessage(library, arrived, stampOf(session, arrived.at))) ?? []),
+    );
   }
   await Promise.all([
     rows.length > 0 ? request.keys.write(rows) : null,
@@ -245,6 +247,8 @@ export async function readHistory(
 
 async function keepPast(session: WhatsAppContext, arrived: Arrived): Promise<void> {
   if (!isId(arrived.id)) return;
-  const rows = readOrNull(session, () => rowsOfMessage(session.library, arrived, arrived.at));
+  const rows = readOrNull(session, () =>
+    rowsOfMessage(session.library, arrived, stampOf(session, arrived.at)),
+  );
   if (rows) await session.request.keys.write([rows[0]]);
 }

@@ -18,6 +18,7 @@ import type { GroupCache } from './group-cache.ts';
 import type { Inbox } from './inbox.ts';
 import type { Intake, SessionIntake } from './intake.ts';
 import type { ConnectionKeys } from './keys.ts';
+import type { Stamp } from './known-messages.ts';
 import type { LibraryGroup } from './library-group-types.ts';
 import type { LibraryCreds, LibrarySocket, WhatsAppLibrary } from './library-types.ts';
 import type { LidQuestions } from './lid-questions.ts';
@@ -196,6 +197,11 @@ export async function namesFor(session: WhatsAppContext, jid: string): Promise<s
 export function nextRevision(session: WhatsAppContext): number {
   session.revision = Math.max(session.revision + 1, session.deps.clock.now().getTime());
   return session.revision;
+}
+
+/** The time and the revision of a message, as it is stored. */
+export function stampOf(session: WhatsAppContext, at = session.deps.clock.now()): Stamp {
+  return { at, revision: nextRevision(session) };
 }
 
 export function transferOf(session: WhatsAppContext): TransferDeps {

@@ -62,7 +62,7 @@ async function ownReading(session: WhatsAppContext, node: WireNode): Promise<Net
   if (!isOurChat(chat) || chat === STATUS_BROADCAST) return [];
   const last = await readLastHeard(session.request.keys, chat);
   const ids = heardIn(node, 'read').flatMap((heard) => heard.ids);
-  if (last === null || !ids.includes(last)) return [];
+  if (!last || !ids.includes(last.id)) return [];
   return [{ kind: 'chat', revision: nextRevision(session), chat, read: true, at: session.deps.clock.now() }];
 }
 

@@ -26,6 +26,7 @@ import {
   nameOf,
   ownJid,
   requireLive,
+  stampOf,
   transferOf,
   type WhatsAppContext,
 } from './session-context.ts';
@@ -183,13 +184,13 @@ export async function relay(
  */
 async function seal(session: WhatsAppContext, message: Outgoing): Promise<HandedOver> {
   const { id, chat, composed, isTail, isKept } = message;
-  const { library, request, stanzas, deps } = session;
+  const { library, request, stanzas } = session;
   const connection = requireLive(session);
   const node = await encrypt(session, connection, message);
   const bytes = library.encodeBinaryNode(node);
   const { message: wire } = composed;
   const known = { id, chat, names: namesIn(node), message: wire, from: ownJid(session), fromMe: true };
-  const [row, tail] = rowsOfMessage(library, known, deps.clock.now());
+  const [row, tail] = rowsOfMessage(library, known, stampOf(session));
   const rows = [row, ...(isTail ? [tail] : [])];
   const expected = session.answers.expect(id, { repeated: isKept });
   const write = () => {
