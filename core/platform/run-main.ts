@@ -54,6 +54,8 @@ function explain(err: unknown): string {
   if (/CERT|^ERR_TLS_/.test(code ?? ''))
     return `DATABASE_URL: ${oneLine(err.message)}: NODE_EXTRA_CA_CERTS names a file with certificates to trust`;
   if (/^(53|25006$)/.test(code ?? '')) return `the database takes no work: ${oneLine(err.message)}`;
+  if (code === '57P01')
+    return `the database ended a connection of this start (${oneLine(err.message)}): it stops, or another worker took this one for dead because its start stood still`;
   if (isUnavailable(err))
     return `the database cannot be reached: ${oneLine(err.message || String(code))}; DATABASE_URL names it`;
   return err.stack ?? err.message;

@@ -95,12 +95,18 @@ export async function startSystem(options: {
     const { entry, portSetting } = ROLES[role];
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
-    const running = await startProcess({
-      entry,
-      ...(root === undefined ? {} : { root }),
-      env: { ...env, ...added, [portSetting]: String(port) },
-      ready: { url: `${url}/ready` },
-      timeoutMs: START_TIMEOUT_MS,
+    const start = () =>
+      startProcess({
+        entry,
+        ...(root === undefined ? {} : { root }),
+        env: { ...env, ...added, [portSetting]: String(port) },
+        ready: { url: `${url}/ready` },
+        timeoutMs: START_TIMEOUT_MS,
+      });
+    // A start that stalls on a busy machine is declared dead by another worker and ends: as a service manager would, once more.
+    const running = await start().catch((err: Error) => {
+      if (!err.message.includes('terminating connection due to administrator command')) throw err;
+      return start();
     });
     return { ...running, url };
   };
