@@ -2,7 +2,7 @@ import { type TellDeps, type TellEvents, tellEvents } from '../events/tell-event
 import { type Coalescer, createCoalescer } from '../platform/database/coalesce.ts';
 import type { Db, Transaction } from '../platform/database/db.ts';
 import type { Clock } from '../platform/process/clock.ts';
-import { type Lease, type Recorded, underLease, underLeases } from './lock-leases.ts';
+import { type Addresses, type Lease, type Recorded, underLease, underLeases } from './lock-leases.ts';
 
 export interface RecorderDeps extends TellDeps {
   db: Db;
@@ -25,7 +25,7 @@ export function recordUnderLease<T>(
   deps: RecorderDeps,
   lease: Lease,
   record: (recording: Recording) => Promise<T>,
-  addresses?: Parameters<typeof underLease>[3],
+  addresses?: Addresses,
 ): Promise<T> {
   const now = deps.clock.now();
   return tellEvents(deps, (tell) =>

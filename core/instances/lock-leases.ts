@@ -71,7 +71,7 @@ export async function underLease<T>(
   db: Db,
   lease: Lease,
   work: (client: Transaction) => Promise<T>,
-  addresses: Addresses = 'read',
+  addresses?: Addresses,
 ): Promise<T> {
   const writing = db.transaction(async (client) => {
     const stands = await lockLeases(client, [lease], addresses);
@@ -97,10 +97,7 @@ export async function underLeases<In extends { lease: Lease }, Read, T>(
 ): Promise<{ outcomes: (Recorded | LeaseLost)[]; result: T | null }> {
   const writing = db.transaction(async (client) => {
     const leases = entries.map((entry) => entry.lease);
-    const [stands, read] = await Promise.all([
-      lockLeases(client, leases, 'read'),
-      options.read(client, entries),
-    ]);
+    const [stands, read] = await Promise.all([lockLeases(client, leases), options.read(client, entries)]);
     // Judged once: a hold may end at any time, and what is admitted here is waited for.
     const current = entries.filter((entry) => stands(entry.lease));
     const admitted = new Set(current);
@@ -116,7 +113,7 @@ export async function underLeases<In extends { lease: Lease }, Read, T>(
  * Pairs of addresses lead data to its chat. A transaction that changes pairs waits for all that read them before, and holds
  * back all that come after: else data would be stored for a chat that has just moved.
  */
-type Addresses = 'read' | 'change';
+export type Addresses = 'read' | 'change';
 
 /** Shards that share one lock of their addresses: few locks for a transaction of many shards. */
 const SHARDS_TOGETHER = 16;
@@ -142,7 +139,7 @@ export async function holdAddresses(sql: Sql, instanceId: string): Promise<void>
 async function lockLeases(
   sql: Sql,
   leases: readonly Lease[],
-  addresses: Addresses,
+  addresses: Addresses = 'read',
 ): Promise<(lease: Lease) => boolean> {
   const shards = [...new Set(leases.map((lease) => lease.shard))];
   const held = await sql.query<{ shard: number; epoch: number }>({ ...LOCK[addresses], values: [shards] });

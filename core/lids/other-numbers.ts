@@ -41,7 +41,7 @@ export function otherNumberOf(jid: Jid): Jid | undefined {
  * One name for a number and the other one that its account may have: for what keeps an order among sends to a person, of whom
  * some were accepted before the account was known. Two people who share it only wait for each other.
  */
-export function nameOfBoth(jid: Jid): Jid {
+export function sharedNameOf(jid: Jid): Jid {
   const other = otherNumberOf(jid);
   return other !== undefined && other < jid ? other : jid;
 }

@@ -30,9 +30,8 @@ WHERE NOT EXISTS (SELECT 1 FROM lids l WHERE l.instance_id = $2 AND l.lid = r.li
 /**
  * Stores pairs of an id, or of a number that leads to an account with another one, and the phone. Messages stay under an
  * anonymous id, since the network calls their senders by it; readers look the phone up, so one stored pair corrects all of
- * them at once. Data that exists once for each chat moves to the phone's
- * address: the guard's count (an answer that came before the pair counts for the phone), the chat, its notes and
- * labels, and the contact.
+ * them at once. Data that exists once for each chat moves to the phone's address: the guard's count (an answer that came
+ * before the pair counts for the phone), the chat, its notes and labels, and the contact.
  */
 export async function saveLids(
   sql: Sql,

@@ -18,6 +18,8 @@ const LADDER: readonly Exclude<Step, 'failed'>[] = ['sent', 'delivered', 'read',
 
 /** The reason of a failed send that may have reached the network. */
 export const OUTCOME_UNKNOWN = 'outcome_unknown';
+/** The reason of a send that was accepted for another account (SND-54). */
+export const ACCOUNT_CHANGED = 'account_changed';
 
 /**
  * The steps a message takes when the network proves `to`: those between, since a receipt proves what

@@ -6,8 +6,8 @@ import { lockAcceptOrder } from '../guard/accept-order.ts';
 import { afterInbound, newContact } from '../guard/guard.ts';
 import { createRecorder, type RecorderDeps, type Recording } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/lock-leases.ts';
+import { forgetMisled } from '../lids/forget-misled.ts';
 import { knownJid, type Person, type PhoneBook, readPhones } from '../lids/read-phones.ts';
-import { withWriters } from '../lids/with-writers.ts';
 import type { Coalescer } from '../platform/database/coalesce.ts';
 import { type Sql, write } from '../platform/database/db.ts';
 import { messageIdOf, newId } from '../platform/ids.ts';
@@ -85,7 +85,7 @@ async function record(
   const arrived = current.flatMap((batch) => batch.messages);
   const { ownIdOf } = known;
   const writers = arrived.filter(({ fromMe }) => !fromMe);
-  const phoneOf = await withWriters(client, known.phoneOf, {
+  const phoneOf = await forgetMisled(client, known.phoneOf, {
     writers: writers.map(({ instanceId, senderJid: jid }) => ({ instanceId, jid })),
     people: peopleIn(arrived),
   });

@@ -22,7 +22,7 @@ import {
   requireLive,
   restrict,
 } from './session-context.ts';
-import { endSubscription, formerNumber, subscribe } from './subscription.ts';
+import { endSubscription, noteNumber, subscribe } from './subscription.ts';
 import { verdictOf } from './verdicts.ts';
 
 const NO_CREDENTIALS =
@@ -92,7 +92,7 @@ async function begin(session: CloudContext): Promise<void> {
     const outcome = await subscribe(session);
     if (outcome === 'taken_over') return end(session, 'replaced');
     if (outcome === 'leaves') return;
-    former = await formerNumber(session);
+    former = await noteNumber(session);
   } catch (err) {
     if (err instanceof GraphRefused && verdictOf(err.code).does === 'end')
       return void heed(session, err.code);

@@ -34,10 +34,10 @@ interface KnownNumbers {
 }
 
 /**
- * The number that this one took the place of: what the network has posted for it may wait still. Called once the network posts
- * for the present one.
+ * Notes which number the instance has, and gives the one that it had before: what the network has posted for that may wait
+ * still. Called once the network posts for the present one.
  */
-export async function formerNumber({
+export async function noteNumber({
   deps,
   request,
   credentials,

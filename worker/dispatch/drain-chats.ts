@@ -1,4 +1,4 @@
-import { nameOfBoth } from '@posthorn/core/lids/other-numbers.ts';
+import { sharedNameOf } from '@posthorn/core/lids/other-numbers.ts';
 import { PENDING_PAGE, type PendingTask } from '@posthorn/core/sending/load-pending.ts';
 import { canSend, conclude, handle, readPage } from './drain-queue.ts';
 import { createLanes, type Lanes } from './lanes.ts';
@@ -68,13 +68,13 @@ function fail(draining: Draining, cause: unknown): [] {
 
 function takeDue(queue: QueueContext, draining: Draining): void {
   for (const task of queue.book.takeDue(queue.deps.clock.now().getTime()))
-    draining.lanes.push(nameOfBoth(task.chatJid), () => send(queue, draining, task));
+    draining.lanes.push(sharedNameOf(task.chatJid), () => send(queue, draining, task));
 }
 
 function take(queue: QueueContext, draining: Draining, task: PendingTask): void {
   // After an interruption a page may have tasks that this queue still holds.
   if (queue.book.has(task.taskId)) return;
-  draining.lanes.push(nameOfBoth(task.chatJid), () => send(queue, draining, task));
+  draining.lanes.push(sharedNameOf(task.chatJid), () => send(queue, draining, task));
 }
 
 async function send(queue: QueueContext, draining: Draining, task: PendingTask): Promise<void> {
@@ -83,9 +83,7 @@ async function send(queue: QueueContext, draining: Draining, task: PendingTask):
     if (draining.failure || !canSend(queue)) return leave(draining, task);
     const nowMs = queue.deps.clock.now().getTime();
     const isAwaited = task.awaitedSinceMs !== undefined;
-    const hold = isAwaited
-      ? null
-      : (queue.book.holdOf(nameOfBoth(task.chatJid), nowMs) ?? queue.book.earlierOf(task));
+    const hold = isAwaited ? null : (queue.book.holdOf(task.chatJid, nowMs) ?? queue.book.earlierOf(task));
     if (hold) {
       const backOff = { of: 'chat', forMs: Math.max(0, hold.untilMs - nowMs) } as const;
       return await conclude(queue, task, { to: 'deferred', reason: hold.reason, backOff });

@@ -1,4 +1,4 @@
-import { nameOfBoth } from '@posthorn/core/lids/other-numbers.ts';
+import { ACCOUNT_CHANGED } from '@posthorn/core/messages/progress.ts';
 import type { NetworkSession } from '@posthorn/core/network/driver.ts';
 import { PENDING_PAGE, type PendingTask } from '@posthorn/core/sending/load-pending.ts';
 import { isChange } from './outbound.ts';
@@ -8,8 +8,6 @@ import { isReady, sendTask, type TaskOutcome } from './send-task.ts';
 import { ALL_CHATS, afterOutcome } from './task-book.ts';
 import { traceAttempt } from './trace-task.ts';
 
-/** The reason of sends that were accepted for another account (SND-54). */
-export const ACCOUNT_CHANGED = 'account_changed';
 /** Maximum sends of one instance whose outcome is not recorded yet. */
 const MAX_UNRECORDED = 256;
 /**
@@ -156,7 +154,7 @@ async function attempt(
   task: PendingTask,
 ): Promise<TaskOutcome> {
   if (queue.book.isCancelled(task.taskId)) return { to: 'cancelled' };
-  if (isOfOther(queue, task))
+  if (isOfOtherAccount(queue, task))
     return { to: 'failed', at: queue.deps.clock.now(), reason: ACCOUNT_CHANGED, wireState: 'not_sent' };
   const run = () =>
     queue.tries.attempt(task, () => sendTask(queue.deps, scopeOf(queue, task), session, task));
@@ -170,7 +168,10 @@ async function attempt(
  * Whether the task was accepted for another account and reached no network. One that was being sent when the account changed
  * could not be cancelled then, and waits again if that network refused it for now.
  */
-function isOfOther({ firstOwnSeq, deps, options }: QueueContext, { seq, taskId, attempts }: PendingTask) {
+function isOfOtherAccount(
+  { firstOwnSeq, deps, options }: QueueContext,
+  { seq, taskId, attempts }: PendingTask,
+) {
   if (firstOwnSeq === null || seq >= firstOwnSeq) return false;
   return attempts === 0 || deps.attempts.hasBegunInVain({ taskId, lease: options.lease });
 }
@@ -231,7 +232,7 @@ function defer(
   const waiting =
     awaitedSinceMs === undefined ? task : { ...task, attempts: Math.max(1, task.attempts), awaitedSinceMs };
   if (outcome.to === 'deferred' && options.order === 'chat') {
-    const held = outcome.backOff?.of === 'account' ? ALL_CHATS : nameOfBoth(task.chatJid);
+    const held = outcome.backOff?.of === 'account' ? ALL_CHATS : task.chatJid;
     book.hold(held, { untilMs: retryAtMs, reason: outcome.reason });
   }
   book.defer(waiting, retryAtMs, outcome.to === 'deferred' ? outcome.reason : undefined);

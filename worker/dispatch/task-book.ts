@@ -1,4 +1,4 @@
-import { nameOfBoth } from '@posthorn/core/lids/other-numbers.ts';
+import { sharedNameOf } from '@posthorn/core/lids/other-numbers.ts';
 import type { PendingTask } from '@posthorn/core/sending/load-pending.ts';
 import type { TaskOutcome } from './send-task.ts';
 
@@ -135,11 +135,12 @@ export function createTaskBook(): TaskBook {
       }
       return null;
     },
-    hold: (chat, hold) => void holds.set(chat, hold),
+    hold: (chat, hold) => void holds.set(sharedNameOf(chat), hold),
     holdOf(chat, nowMs) {
-      const hold = holds.get(chat);
+      const name = sharedNameOf(chat);
+      const hold = holds.get(name);
       if (!hold || hold.untilMs > nowMs) return hold ?? null;
-      holds.delete(chat);
+      holds.delete(name);
       return null;
     },
     has: (taskId) => deferred.has(taskId) || underWay.has(taskId),
@@ -187,7 +188,7 @@ function createDeferred() {
   return {
     set(entry: DeferredTask): void {
       const { taskId } = entry.task;
-      const name = nameOfBoth(entry.task.chatJid);
+      const name = sharedNameOf(entry.task.chatJid);
       tasks.set(taskId, entry);
       const chat = byChat.get(name) ?? new Map<string, DeferredTask>();
       byChat.set(name, chat.set(taskId, entry));
@@ -196,7 +197,7 @@ function createDeferred() {
       const entry = tasks.get(taskId);
       if (!entry) return;
       tasks.delete(taskId);
-      const name = nameOfBoth(entry.task.chatJid);
+      const name = sharedNameOf(entry.task.chatJid);
       const chat = byChat.get(name);
       chat?.delete(taskId);
       if (chat?.size === 0) byChat.delete(name);
@@ -206,6 +207,6 @@ function createDeferred() {
     isAwaited: (taskId: string) => tasks.get(taskId)?.task.awaitedSinceMs !== undefined,
     size: () => tasks.size,
     all: () => tasks.values(),
-    ofChat: (chatJid: string): Iterable<DeferredTask> => byChat.get(nameOfBoth(chatJid))?.values() ?? [],
+    ofChat: (chatJid: string): Iterable<DeferredTask> => byChat.get(sharedNameOf(chatJid))?.values() ?? [],
   };
 }

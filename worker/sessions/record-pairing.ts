@@ -1,8 +1,8 @@
 import { beginDeviceSync, formerAccount } from '@posthorn/core/instances/device-state.ts';
 import { endPairing } from '@posthorn/core/instances/pairing.ts';
+import { ACCOUNT_CHANGED } from '@posthorn/core/messages/progress.ts';
 import type { PairedIdentity } from '@posthorn/core/network/driver.ts';
 import { cancelTasks } from '../dispatch/cancel-tasks.ts';
-import { ACCOUNT_CHANGED } from '../dispatch/drain-queue.ts';
 import { recordTransition } from './record-transition.ts';
 import type { SessionContext } from './session-context.ts';
 

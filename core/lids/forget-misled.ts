@@ -3,11 +3,11 @@ import type { Sql } from '../platform/database/db.ts';
 import { type Person, type PhoneBook, readPhones } from './read-phones.ts';
 
 /**
- * The book of these people, of whom the writers have just written. A number that somebody writes from is that of their
- * account: whichever account it led to before, it stands for itself from now on, so what they write is put into no chat of
- * somebody else.
+ * Forgets which accounts the numbers of these writers led to, and gives the book of these people without that. A number that
+ * somebody writes from is the number of their account, so what they write is put into no chat of somebody else. No chat
+ * moves by it: this need not hold the addresses alone.
  */
-export async function withWriters(
+export async function forgetMisled(
   sql: Sql,
   book: PhoneBook,
   { writers, people }: { writers: readonly Person[]; people: readonly Person[] },
