@@ -118,7 +118,7 @@ describe('at the width of a phone, in the light and in the dark', () => {
       webhooks: 'hooks.example.test',
       'webhooks/new': 'Create the webhook',
       [`webhooks/${webhookId}`]: 'Nothing was delivered yet',
-      events: 'instance.connected',
+      'events?types=instance.*': 'instance.connected',
       billing: 'Billing details',
       settings: 'You sign in with',
       'settings?tab=team': 'Invite somebody',

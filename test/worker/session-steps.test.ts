@@ -140,3 +140,42 @@ test('a QR of a session that is being closed is not shown', async () => {
     ['first'],
   );
 });
+
+test('a pairing that is confirmed while a user logs out is not stored', async () => {
+  const instanceId = await seedInstance(parts.db, company.companyId, {
+    state: 'CREATED',
+    wanted: 'connected',
+  });
+  const answers: Promise<unknown>[] = [];
+  const { starting } = start((_nth, sink) => {
+    setImmediate(() => sink.qr('shown', new Date(Date.now() + 60_000)));
+    return {
+      logout: async () => undefined,
+      async close() {
+        const identity = {
+          credentials: {},
+          phone: '5511999990000',
+          jid: '5511999990000@s.whatsapp.net',
+          pushName: '',
+        };
+        answers.push(sink.paired(identity).catch((err: unknown) => err));
+      },
+    };
+  });
+  const worker = await starting;
+  const read = async () => {
+    const { rows } = await parts.db.query<{ state: string; is_paired: boolean }>(
+      'SELECT state, credentials IS NOT NULL AS is_paired FROM instances WHERE id = $1',
+      [instanceId],
+    );
+    return rows[0]!;
+  };
+  await waitFor(async () => (await read()).state === 'PAIRING');
+  await parts.db.query(`UPDATE instances SET wanted = 'logged_out' WHERE id = $1`, [instanceId]);
+  parts.bus.notify('instance', instanceId);
+  await waitFor(() => answers.length > 0);
+  // This resolves when every step is done.
+  await worker.stop();
+  assert.ok((await answers[0]) instanceof SendUnavailable, 'the network must not take it as done');
+  assert.deepEqual(await read(), { state: 'DISCONNECTED', is_paired: false });
+});

@@ -204,7 +204,7 @@ function createSink(held: SessionContext, opening: number): SessionSink {
         await announceQr(deps, { id: row.id, companyId: row.companyId, lease }, qr, expiresAt);
       });
     },
-    paired: (identity) => steps.tryStep('paired', () => onPaired(held, identity)),
+    paired: (identity) => steps.tryStep('paired', () => onPaired(held, identity, isCurrent)),
     connected: () => {
       heard();
       steps.step('connected', async () => {

@@ -1,13 +1,21 @@
 import { beginDeviceSync, formerAccount } from '@posthorn/core/instances/device-state.ts';
 import { endPairing } from '@posthorn/core/instances/pairing.ts';
 import { ACCOUNT_CHANGED } from '@posthorn/core/messages/progress.ts';
-import type { PairedIdentity } from '@posthorn/core/network/driver.ts';
+import { type PairedIdentity, SendUnavailable } from '@posthorn/core/network/driver.ts';
 import { cancelTasks } from '../dispatch/cancel-tasks.ts';
 import { recordTransition } from './record-transition.ts';
 import type { SessionContext } from './session-context.ts';
 
-/** Stores the credentials and identity before the network takes the pairing as done. Throws if that fails. */
-export async function onPaired(held: SessionContext, identity: PairedIdentity): Promise<void> {
+/**
+ * Stores the credentials and identity before the network takes the pairing as done. Throws if that fails, or if the session was
+ * closed while this waited: a user who logged out must not find the instance paired.
+ */
+export async function onPaired(
+  held: SessionContext,
+  identity: PairedIdentity,
+  isCurrent: () => boolean,
+): Promise<void> {
+  if (!isCurrent()) throw new SendUnavailable('the session has ended');
   const { deps, lease } = held;
   const credentials = deps.cipher.seal(identity.credentials);
   await endPairing(deps.db, { id: held.row.id, lease });
