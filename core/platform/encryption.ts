@@ -5,8 +5,8 @@ import {
   createSecretKey,
   hkdfSync,
   type KeyObject,
-  randomBytes,
 } from 'node:crypto';
+import { drawBytes } from './draw-bytes.ts';
 
 /** Keeps what must not be read out of a stolen database: network credentials, webhook secrets and headers. */
 export interface Cipher {
@@ -46,7 +46,7 @@ export function createCipher(hexKey: string, accepted: readonly string[] = []): 
   const own = keys[0]!;
 
   function seal(value: unknown): Buffer {
-    const nonce = randomBytes(NONCE_BYTES);
+    const nonce = Buffer.from(drawBytes(NONCE_BYTES));
     const cipher = createCipheriv('aes-256-gcm', own, nonce);
     const text = Buffer.concat([cipher.update(JSON.stringify(value), 'utf8'), cipher.final()]);
     return Buffer.concat([Buffer.of(VERSION), nonce, cipher.getAuthTag(), text]);

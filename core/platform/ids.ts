@@ -1,6 +1,6 @@
-import { randomFillSync } from 'node:crypto';
 import { v7 } from 'uuid';
 import { beforeFirst } from './before-first.ts';
+import { drawBytes } from './draw-bytes.ts';
 import { type Clock, systemClock } from './process/clock.ts';
 
 /** The text form of a UUID of any version. */
@@ -11,9 +11,6 @@ export function isUuid(text: string): boolean {
 }
 
 const RANDOM_BYTES = 16;
-/** Random bytes for many ids: drawn one by one they are three quarters of what an id costs. */
-const pool = new Uint8Array(256 * RANDOM_BYTES);
-let poolAt = pool.length;
 /** The time of the last id. */
 let msecs = 0;
 let seq = 0;
@@ -30,7 +27,7 @@ export function dateIdsBy(given: Pick<Clock, 'now'>): void {
  * a counter of 32 bits that begins at random in each millisecond).
  */
 export function newId(): string {
-  const random = drawBytes();
+  const random = drawBytes(RANDOM_BYTES);
   const now = clock.now().getTime();
   if (now > msecs) {
     msecs = now;
@@ -38,15 +35,6 @@ export function newId(): string {
     seq = ((random[6]! & 0x7f) << 24) | (random[7]! << 16) | (random[8]! << 8) | random[9]!;
   } else seq += 1;
   return v7({ msecs, seq, random });
-}
-
-function drawBytes(): Uint8Array {
-  if (poolAt === pool.length) {
-    randomFillSync(pool);
-    poolAt = 0;
-  }
-  poolAt += RANDOM_BYTES;
-  return pool.subarray(poolAt - RANDOM_BYTES, poolAt);
 }
 
 /** When an id of {@link newId} was made, in Unix milliseconds. */

@@ -18,6 +18,17 @@ describe('data that is sealed at rest', () => {
     assert.notDeepEqual(sealed, cipher.seal('a well-known secret'));
   });
 
+  test('has another nonce each time, and opens after many others were sealed', () => {
+    const cipher = createCipher(KEY);
+    const sealed = Array.from({ length: 5_000 }, (_, nth) => cipher.seal(nth));
+    const nonces = new Set(sealed.map((bytes) => bytes.subarray(1, 13).toString('hex')));
+    assert.equal(nonces.size, sealed.length);
+    assert.deepEqual(
+      sealed.map((bytes) => cipher.open(bytes)),
+      sealed.map((_, nth) => nth),
+    );
+  });
+
   test('does not open with another key', () => {
     const sealed = createCipher(KEY).seal('x');
     assert.throws(() => createCipher('cd'.repeat(32)).open(sealed), /another ENCRYPTION_KEY/);
