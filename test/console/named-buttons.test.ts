@@ -75,6 +75,26 @@ describe('the console', () => {
       });
   });
 
+  test('cancels a scheduled message once that was confirmed, and a second Enter cancels no other', async () => {
+    const { client, instanceId } = company;
+    const cancelled = async () => {
+      const { data } = await client.scheduled.list({ instanceId });
+      return data.flatMap(({ status, body }) => (status === 'cancelled' ? [body.text] : []));
+    };
+    const page = await enter(`/messages?instance=${instanceId}&show=scheduled`);
+    await page.getByRole('button', { name: 'Cancel: Open at nine' }).press('Enter');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('This message will not be sent: Open at nine').waitFor();
+    assert.deepEqual(await findBarriers(page), []);
+    await dialog.getByRole('button', { name: 'Cancel' }).press('Enter');
+    await page.keyboard.press('Enter');
+    await page.getByText('Cancelled').waitFor();
+    await page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'detached' });
+    assert.deepEqual(await cancelled(), ['Open at nine']);
+    await page.context().close();
+  });
+
   describe('an add-on', () => {
     test('is bought and removed after the price was confirmed', async () => {
       const { billing, email } = company;

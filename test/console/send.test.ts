@@ -88,6 +88,7 @@ describe('the form to send', () => {
     await scheduled.getByText('Scheduled').waitFor();
     assert.deepEqual(await findBarriers(page), []);
     await scheduled.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
     await scheduled.getByText('Cancelled').waitFor();
     await page.getByRole('tab', { name: 'Queue' }).click();
     await page.getByText('The queue is empty').waitFor();

@@ -13,6 +13,8 @@ export const queue = {
   clear: 'Cancel everything',
   clearText:
     'Every waiting message fails with the reason cancelled. A message that is being sent now still goes out.',
+  cancelText: 'This message fails with the reason cancelled: {{thing}}',
+  cancelScheduledText: 'This message will not be sent: {{thing}}',
   typing: 'Typing for {{time}} more',
   waiting: 'Waits for its turn',
   sendAt: 'When',

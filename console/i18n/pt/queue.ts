@@ -15,6 +15,8 @@ export const queue: Translations['queue'] = {
   clear: 'Cancelar tudo',
   clearText:
     'Toda mensagem que espera falha com o motivo cancelled. A que está sendo enviada agora ainda sai.',
+  cancelText: 'Esta mensagem falha com o motivo cancelled: {{thing}}',
+  cancelScheduledText: 'Esta mensagem não será enviada: {{thing}}',
   typing: 'Digitando por mais {{time}}',
   waiting: 'Espera a vez',
   sendAt: 'Quando',

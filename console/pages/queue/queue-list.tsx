@@ -8,7 +8,6 @@ import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { durationText } from '../../components/duration-text.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { TextLink } from '../../components/links.tsx';
-import { RowButton } from '../../components/row-button.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { useSecondsUntil } from '../../components/use-seconds-until.ts';
 import { WindowRows } from '../../components/window-rows.tsx';
@@ -50,6 +49,7 @@ export function QueueList({ instanceId }: { instanceId: string }) {
                   <TaskCells
                     task={task}
                     instanceId={instanceId}
+                    busy={cancel.isPending && cancel.variables === task.task_id}
                     onCancel={() => cancel.mutate(task.task_id)}
                   />
                 )}
@@ -62,10 +62,11 @@ export function QueueList({ instanceId }: { instanceId: string }) {
   );
 }
 
-function TaskCells(props: { task: QueueTask; instanceId: string; onCancel: () => void }) {
+function TaskCells(props: { task: QueueTask; instanceId: string; busy: boolean; onCancel: () => void }) {
   const { t } = useTranslation();
   const { task, instanceId } = props;
   const party = partyOf(t, task.chat_jid);
+  const thing = `${task.operation}, ${party}`;
   return (
     <>
       <Table.Td>
@@ -83,10 +84,13 @@ function TaskCells(props: { task: QueueTask; instanceId: string; onCancel: () =>
         <TimeText at={task.created_at} />
       </Table.Td>
       <Table.Td>
-        <RowButton
+        <ConfirmButton
+          isInRow
           label={t('common.actions.cancel')}
-          thing={`${task.operation}, ${party}`}
-          onClick={props.onCancel}
+          thing={thing}
+          text={t('queue.cancelText', { thing })}
+          busy={props.busy}
+          onConfirm={props.onCancel}
         />
       </Table.Td>
     </>

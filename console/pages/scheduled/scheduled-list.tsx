@@ -4,9 +4,10 @@ import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/api-error.tsx';
 import { textOfMessage } from '../../api/message-status.tsx';
 import { Shown } from '../../api/shown.tsx';
+import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { TextLink } from '../../components/links.tsx';
-import { RowButton, shortText } from '../../components/row-button.tsx';
+import { shortText } from '../../components/row-button.tsx';
 import { StateBadge, type Tone } from '../../components/state-badge.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { WindowRows } from '../../components/window-rows.tsx';
@@ -45,7 +46,13 @@ export function ScheduledList({ instanceId }: { instanceId: string }) {
               keyOf={({ id }) => id}
               list={list}
             >
-              {(send) => <SendCells send={send} onCancel={() => cancel.mutate(send.id)} />}
+              {(send) => (
+                <SendCells
+                  send={send}
+                  busy={cancel.isPending && cancel.variables === send.id}
+                  onCancel={() => cancel.mutate(send.id)}
+                />
+              )}
             </WindowRows>
           )
         }
@@ -54,7 +61,7 @@ export function ScheduledList({ instanceId }: { instanceId: string }) {
   );
 }
 
-function SendCells({ send, onCancel }: { send: ScheduledSend; onCancel: () => void }) {
+function SendCells({ send, ...props }: { send: ScheduledSend; busy: boolean; onCancel: () => void }) {
   const { t } = useTranslation();
   const { instance_id: instanceId, id, status, failed_reason: reason } = send;
   const text = textOfMessage({ content: send.body }).slice(0, SHOWN_CHARS) || send.type;
@@ -85,7 +92,14 @@ function SendCells({ send, onCancel }: { send: ScheduledSend; onCancel: () => vo
       </Table.Td>
       <Table.Td>
         {status === 'scheduled' && (
-          <RowButton label={t('common.actions.cancel')} thing={shortText(text)} onClick={onCancel} />
+          <ConfirmButton
+            isInRow
+            label={t('common.actions.cancel')}
+            thing={shortText(text)}
+            text={t('queue.cancelScheduledText', { thing: shortText(text) })}
+            busy={props.busy}
+            onConfirm={props.onCancel}
+          />
         )}
       </Table.Td>
     </>
