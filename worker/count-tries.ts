@@ -1,8 +1,8 @@
 import type { TriesScope, WorkTries } from '@posthorn/core/sending/work-tries.ts';
 
-/** The tries of work on one instance, of which those that nobody is to blame for are taken back. */
+/** Counts the tries of work on one instance. A try that failed for a reason outside of the work is not counted in the end. */
 export interface CountedTries {
-  /** As {@link WorkTries.begin}. A try that may have been counted although this rejects is taken back. */
+  /** As {@link WorkTries.begin}. If this rejects, the database may have counted the try: it is then taken back. */
   begin(subjects: readonly string[]): Promise<Map<string, number>>;
   /** As {@link WorkTries.open}. */
   open(subjects: readonly string[]): Promise<Set<string>>;

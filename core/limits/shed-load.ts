@@ -98,7 +98,7 @@ function createProbe(ask: () => Promise<unknown>, { isNeeded }: { isNeeded: () =
       isRunning = true;
       void run();
     },
-    /** How long the last one took, or the open one has taken, once that is longer; ms. */
+    /** The time that the last probe took, or that the open probe has taken so far, whichever is longer; ms. */
     waitMs: () => Math.max(tookMs, beganAtMs === null ? 0 : performance.now() - beganAtMs),
   };
 }

@@ -23,7 +23,7 @@ export async function updateWebhook(
   const { body } = input;
   const webhook = await reachOf(deps.orm, input.principal).transactional(async (em) => {
     await lockPrincipal(em, input.principal);
-    // A 410 that comes now disables it before, or finds it with its new address.
+    // The lock orders this and a 410 that arrives now: it disables the webhook before, or finds the new address.
     const webhook = await loadWebhook(em, input.webhookId, { lock: true });
     if (body.url !== undefined) {
       checkWebhookUrl(body.url, deps.policy);

@@ -20,7 +20,7 @@ export interface Deferral {
 
 export const DEFERRAL: Deferral = { expiresMs: SEND_EXPIRES_MS, retryMs: DEFERRED_RETRY_MS };
 
-/** The chat of a back-off that holds for all chats of the account. */
+/** Stands for the chat in a back-off that holds for every chat of the account. */
 export const ALL_CHATS = '';
 
 /** The ids of a task that recording its end needs. */

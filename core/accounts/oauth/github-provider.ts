@@ -54,7 +54,7 @@ export function createGithubProvider(
       return url;
     },
     async identify({ params, state, codeVerifier }) {
-      // Its issuer is not ours to know, and there is one server only that could be mixed up with itself.
+      // We do not know the issuer that GitHub names, and with one server there is nothing to mix it up with.
       const own = new URLSearchParams(params);
       own.delete('iss');
       const valid = oauth.validateAuthResponse(server, client, own, state);

@@ -44,7 +44,7 @@ const contactsBody = z.object({
   remove: z.array(phoneNumber).default([]),
   /** The name under which the phones in `add` are saved; default: their own. */
   name: z.string().min(1).max(255).optional(),
-  /** The others also save this phone, or remove it. */
+  /** The phones in `add` also save this phone, and those in `remove` remove it. */
   mutual: z.boolean().default(false),
 });
 
