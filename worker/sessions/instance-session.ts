@@ -1,12 +1,6 @@
-import { announceQr } from '@posthorn/core/instances/announce-qr.ts';
 import { loadSessionRows, type SessionRow } from '@posthorn/core/instances/load-sessions.ts';
 import { type Lease, LeaseLost } from '@posthorn/core/instances/lock-leases.ts';
-import {
-  type DisconnectReason,
-  type NetworkSession,
-  SendUnavailable,
-  type SessionSink,
-} from '@posthorn/core/network/driver.ts';
+import { type NetworkSession, SendUnavailable } from '@posthorn/core/network/driver.ts';
 import { createLoneTimer } from '@posthorn/core/platform/process/lone-timer.ts';
 import { startInstanceQueue } from '../dispatch/instance-queue.ts';
 import { createArrivals } from './arrivals.ts';
@@ -16,21 +10,12 @@ import { giveCode } from './give-code.ts';
 import { createOnlineKeeper } from './keep-online.ts';
 import { createPresenceWatch } from './keep-watching.ts';
 import { noteAnswer } from './note-answer.ts';
-import { failSendsOfOthers, onPaired } from './record-pairing.ts';
-import { onRestricted, recordTransition, showError } from './record-transition.ts';
+import { recordTransition, showError } from './record-transition.ts';
+import { retryLater, stopRetrying } from './retry-later.ts';
 import { retrySteps } from './retry-steps.ts';
 import type { InstanceSession, SessionContext, SessionDeps } from './session-context.ts';
-import {
-  afterEnd,
-  asksForMore,
-  backOffMs,
-  GRACE_MS,
-  isErrorTold,
-  mayHaveRivalOwner,
-  planSettling,
-  startsAnew,
-  withJitter,
-} from './session-decisions.ts';
+import { asksForMore, planSettling } from './session-decisions.ts';
+import { createSink } from './session-sink.ts';
 import { createStepChain } from './step-chain.ts';
 
 export function startInstanceSession(deps: SessionDeps, lease: Lease, first: SessionRow): InstanceSession {
@@ -180,100 +165,6 @@ async function open(held: SessionContext): Promise<void> {
     else if (err instanceof SendUnavailable) await showError(held, err.message);
     else held.log.warn({ err }, 'opening the session failed, will be retried');
   }
-}
-
-function createSink(held: SessionContext, opening: number): SessionSink {
-  const { steps, queue } = held;
-  let hasEnded = false;
-  const isOurs = () => !held.stopping.signal.aborted && opening === held.opening;
-  /** Checked again when a step begins: the session may have been closed or cut while the step waited. */
-  const isCurrent = () => isOurs() && !hasEnded;
-  // Any first event from the network lets the next instance open its session.
-  const heard = () => {
-    if (isCurrent()) held.turn.end();
-  };
-  return {
-    qr: (qr, expiresAt) => {
-      heard();
-      steps.step('qr', async () => {
-        if (!isCurrent()) return;
-        const { row, deps, lease } = held;
-        const fields = row.lastError === null ? {} : { last_error: null };
-        if (row.state !== 'PAIRING' || row.lastError !== null)
-          await recordTransition(held, { to: 'PAIRING', reason: null, fields });
-        await announceQr(deps, { id: row.id, companyId: row.companyId, lease }, qr, expiresAt);
-      });
-    },
-    paired: (identity) => steps.tryStep('paired', () => onPaired(held, identity, isCurrent)),
-    connected: () => {
-      heard();
-      steps.step('connected', async () => {
-        if (isCurrent()) await onConnected(held);
-      });
-    },
-    disconnected: (reason, error) => {
-      if (!isCurrent()) return;
-      heard();
-      hasEnded = true;
-      queue.detach();
-      if (reason !== 'closed') held.deps.counts?.onSessionEnd(reason);
-      const hasRivalOwner = mayHaveRivalOwner({
-        afterCrash: held.lease.afterCrash === true,
-        openings: opening,
-        ownedMs: performance.now() - held.ownedSinceMs,
-      });
-      steps.step('disconnected', async () => {
-        if (isOurs()) await onDisconnected(held, { reason, error, hasRivalOwner });
-      });
-    },
-    restricted: (restriction) => {
-      if (isCurrent()) steps.step('restricted', () => onRestricted(held, restriction));
-    },
-    ...held.arrivals,
-  };
-}
-
-async function onConnected(held: SessionContext): Promise<void> {
-  held.connectedAt = held.deps.clock.now();
-  held.graceTimer.stop();
-  if (held.row.state !== 'CONNECTED')
-    await recordTransition(held, { to: 'CONNECTED', reason: null, fields: {} });
-  if (held.row.firstOwnSeq !== null) await failSendsOfOthers(held, { before: held.row.firstOwnSeq });
-  if (!held.session) return;
-  held.queue.attach(held.session, held.row.firstOwnSeq);
-  held.watch.renew(held.session);
-  held.online.apply(held.session, held.row.settings.always_online);
-}
-
-async function onDisconnected(
-  held: SessionContext,
-  { reason, error, hasRivalOwner }: { reason: DisconnectReason; error?: string; hasRivalOwner: boolean },
-): Promise<void> {
-  held.session = null;
-  if (startsAnew(reason, held.connectedAt, held.deps.clock.now())) held.failures = 0;
-  held.connectedAt = null;
-  const { transition, forgetsPairing, retry, grace } = afterEnd(reason, held.row.state, hasRivalOwner);
-  if (error && isErrorTold(reason, held.row.state)) await showError(held, error);
-  if (grace === 'starts') held.graceTimer.start(GRACE_MS);
-  if (grace === 'ends') held.graceTimer.stop();
-  if (forgetsPairing) await forgetPairing(held, { isAsked: false });
-  if (transition) await recordTransition(held, { ...transition, generation: held.triedGeneration });
-  if (retry !== undefined) retryLater(held, retry === 'back_off' ? undefined : retry);
-}
-
-function retryLater(
-  held: SessionContext,
-  ms = withJitter(backOffMs(held.failures), held.deps.random()),
-): void {
-  if (held.stopping.signal.aborted || held.retryTimer.isSet() || held.row.desired !== 'connected') return;
-  held.failures += 1;
-  held.retryTimer.start(ms);
-}
-
-function stopRetrying(held: SessionContext): void {
-  held.retryTimer.stop();
-  held.failures = 0;
-  held.graceTimer.stop();
 }
 
 /** Also ends the pairing at the network; opens a session for that if there is none. */
