@@ -1,24 +1,13 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DEFAULT_SHARDS, shardOf } from '@posthorn/core/instances/shard.ts';
-import {
-  type NetworkDriver,
-  type NetworkSession,
-  SendUnavailable,
-  type SessionSink,
-} from '@posthorn/core/network/driver.ts';
-import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
-import { createCipher } from '@posthorn/core/platform/encryption.ts';
+import { SendUnavailable } from '@posthorn/core/network/driver.ts';
 import { newId } from '@posthorn/core/platform/ids.ts';
-import { systemClock } from '@posthorn/core/platform/process/clock.ts';
-import { startWorker } from '@posthorn/worker/worker.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
+import { cipher, startScripted } from '../support/scripted-network.ts';
 import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
-
-const cipher = createCipher('0123456789abcdef'.repeat(4));
 
 let parts: Parts;
 let company: SeededCompany;
@@ -27,32 +16,6 @@ before(async () => {
   company = await seedCompany(parts.db);
 });
 after(() => parts.close());
-
-/** A worker on a network whose sessions `open` makes by their number, from 0. */
-function start(open: (nth: number, sink: SessionSink) => Partial<NetworkSession>) {
-  let opened = 0;
-  const driver: NetworkDriver = {
-    // The network of the instance, because a worker opens an instance only on its own network.
-    name: 'sandbox',
-    dedupes: true,
-    window: 1,
-    can: new Set(),
-    async open(_request, sink) {
-      opened += 1;
-      return open(opened - 1, sink) as NetworkSession;
-    },
-  };
-  const starting = startWorker({
-    ...parts,
-    databaseUrl: parts.url,
-    clock: systemClock,
-    broker: createInProcessBroker(),
-    cipher,
-    driver,
-    name: `worker ${randomUUID()}`,
-  });
-  return { starting, opened: () => opened };
-}
 
 test('a session that is cut before its connection was recorded gets no sends', async (t) => {
   const instanceId = await seedInstance(parts.db, company.companyId, {
@@ -72,7 +35,7 @@ test('a session that is cut before its connection was recorded gets no sends', a
     [messageId, company.companyId, instanceId, shardOf(instanceId, DEFAULT_SHARDS)],
   );
   const sentOver: number[] = [];
-  const { starting, opened } = start((nth, sink) => {
+  const { starting, opened } = startScripted(parts, (nth, sink) => {
     // Both before the worker has had time to record the first one; later sessions never connect.
     if (nth === 0)
       setImmediate(() => {
@@ -105,7 +68,7 @@ test('a QR of a session that is being closed is not shown', async () => {
     wanted: 'connected',
   });
   const expiresAt = new Date(Date.now() + 60_000);
-  const { starting } = start((_nth, sink) => {
+  const { starting } = startScripted(parts, (_nth, sink) => {
     setImmediate(() => sink.qr('first', expiresAt));
     return { close: async () => sink.qr('late', expiresAt) };
   });
@@ -147,7 +110,7 @@ test('a pairing that is confirmed while a user logs out is not stored', async ()
     wanted: 'connected',
   });
   const answers: Promise<unknown>[] = [];
-  const { starting } = start((_nth, sink) => {
+  const { starting } = startScripted(parts, (_nth, sink) => {
     setImmediate(() => sink.qr('shown', new Date(Date.now() + 60_000)));
     return {
       logout: async () => undefined,

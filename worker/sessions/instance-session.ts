@@ -126,6 +126,8 @@ async function settle(held: SessionContext): Promise<void> {
     if (plan.opens) {
       held.retryTimer.stop();
       if (held.turn.take()) await open(held);
+      // `stop` came meanwhile, and found no session to close.
+      if (held.stopping.signal.aborted) await takeSession(held)?.close();
     }
     if (held.session && held.row.codePhone) await giveCode(held, held.session, held.row.codePhone);
     if (held.session && held.row.state === 'CONNECTED')

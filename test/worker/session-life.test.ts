@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createParts, type Parts } from '../support/parts.ts';
+import { waitFor } from '../support/process.ts';
+import { cipher, startScripted } from '../support/scripted-network.ts';
+import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
+
+let parts: Parts;
+let company: SeededCompany;
+before(async () => {
+  parts = await createParts();
+  company = await seedCompany(parts.db);
+});
+after(() => parts.close());
+// The worker of the next test would open them.
+afterEach(() => parts.db.query(`UPDATE instances SET state = 'DISCONNECTED', wanted = 'disconnected'`));
+
+/** An instance that its users want connected, paired or about to pair. */
+async function seed(state: 'paired' | 'new'): Promise<string> {
+  const { companyId } = company;
+  if (state === 'new') return seedInstance(parts.db, companyId, { state: 'CREATED', wanted: 'connected' });
+  const id = await seedInstance(parts.db, companyId, { state: 'DISCONNECTED', wanted: 'connected' });
+  await parts.db.query('UPDATE instances SET credentials = $2 WHERE id = $1', [id, cipher.seal({})]);
+  return id;
+}
+
+test('a session that opens while its worker stops is closed', async () => {
+  await seed('new');
+  const mayOpen = Promise.withResolvers<void>();
+  const closed: number[] = [];
+  const { starting, opened } = startScripted(parts, async (nth) => {
+    await mayOpen.promise;
+    return { close: async () => void closed.push(nth) };
+  });
+  const worker = await starting;
+  await waitFor(() => opened() === 1);
+  const stopping = worker.stop();
+  // By then it has looked for sessions to close.
+  await delay(300);
+  mayOpen.resolve();
+  await stopping;
+  assert.deepEqual(closed, [0]);
+});
