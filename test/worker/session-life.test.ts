@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { SendUnavailable } from '@posthorn/core/network/driver.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
 import { cipher, startScripted } from '../support/scripted-network.ts';
@@ -25,6 +26,27 @@ async function seed(state: 'paired' | 'new'): Promise<string> {
   return id;
 }
 
+/** Changes its row as a user's request does, and wakes its owner. */
+async function ask(instanceId: string, changes: string): Promise<void> {
+  await parts.db.query(`UPDATE instances SET ${changes} WHERE id = $1`, [instanceId]);
+  parts.bus.notify('instance', instanceId);
+}
+
+interface Seen {
+  state: string;
+  wanted: string;
+  last_error: string | null;
+  is_paired: boolean;
+}
+
+async function read(instanceId: string): Promise<Seen> {
+  const { rows } = await parts.db.query<Seen>(
+    'SELECT state, wanted, last_error, credentials IS NOT NULL AS is_paired FROM instances WHERE id = $1',
+    [instanceId],
+  );
+  return rows[0]!;
+}
+
 test('a session that opens while its worker stops is closed', async () => {
   await seed('new');
   const mayOpen = Promise.withResolvers<void>();
@@ -41,4 +63,19 @@ test('a session that opens while its worker stops is closed', async () => {
   mayOpen.resolve();
   await stopping;
   assert.deepEqual(closed, [0]);
+});
+
+test('a connected instance whose next session cannot be opened is soon shown as disconnected', async (t) => {
+  const instanceId = await seed('paired');
+  const { starting } = startScripted(parts, (nth, sink) => {
+    if (nth > 0) throw new SendUnavailable('the proxy does not answer');
+    setImmediate(() => sink.connected());
+    return { close: async () => undefined };
+  });
+  const worker = await starting;
+  t.after(() => worker.stop());
+  await waitFor(async () => (await read(instanceId)).state === 'CONNECTED');
+  await ask(instanceId, 'generation = generation + 1');
+  await waitFor(async () => (await read(instanceId)).state === 'DISCONNECTED', 30_000);
+  assert.equal((await read(instanceId)).last_error, 'the proxy does not answer');
 });

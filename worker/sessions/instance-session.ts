@@ -14,7 +14,7 @@ import { recordTransition, showError } from './record-transition.ts';
 import { retryLater, stopRetrying } from './retry-later.ts';
 import { retrySteps } from './retry-steps.ts';
 import type { InstanceSession, SessionContext, SessionDeps } from './session-context.ts';
-import { asksForMore, planSettling } from './session-decisions.ts';
+import { asksForMore, GRACE_MS, planSettling } from './session-decisions.ts';
 import { createSink } from './session-sink.ts';
 import { createStepChain } from './step-chain.ts';
 
@@ -162,6 +162,8 @@ async function open(held: SessionContext): Promise<void> {
   } catch (err) {
     held.turn.end();
     retryLater(held);
+    // As after the loss of a connection: users learn of it if no session comes soon.
+    if (row.state === 'CONNECTED' && row.desired === 'connected') held.graceTimer.start(GRACE_MS);
     if (err instanceof LeaseLost) deps.onLeaseLost(lease);
     // Users see errors of the driver; other failures are ours, such as a different ENCRYPTION_KEY.
     else if (err instanceof SendUnavailable) await showError(held, err.message);
@@ -186,6 +188,7 @@ function takeSession(held: SessionContext): NetworkSession | null {
   held.queue.detach();
   held.turn.end();
   held.opening += 1;
+  held.connectedAt = null;
   const taken = held.session;
   held.session = null;
   return taken;
