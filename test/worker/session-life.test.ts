@@ -1,11 +1,19 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { SendUnavailable } from '@posthorn/core/network/driver.ts';
+import { SendUnavailable, type SessionSink } from '@posthorn/core/network/driver.ts';
+import type { Db } from '@posthorn/core/platform/database/db.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
 import { cipher, startScripted } from '../support/scripted-network.ts';
 import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
+
+const IDENTITY = {
+  credentials: { number: 1 },
+  phone: '5511999990000',
+  jid: '5511999990000@s.whatsapp.net',
+  pushName: '',
+};
 
 let parts: Parts;
 let company: SeededCompany;
@@ -78,4 +86,40 @@ test('a connected instance whose next session cannot be opened is soon shown as 
   await ask(instanceId, 'generation = generation + 1');
   await waitFor(async () => (await read(instanceId)).state === 'DISCONNECTED', 30_000);
   assert.equal((await read(instanceId)).last_error, 'the proxy does not answer');
+});
+
+test('a pairing whose commit got no answer is the one that is opened after the loss of its session', async (t) => {
+  const instanceId = await seed('new');
+  let losesAnswers = false;
+  const db: Db = {
+    ...parts.db,
+    async transaction(work, opening) {
+      const done = await parts.db.transaction(work, opening);
+      // The last of the transactions of a pairing.
+      if (losesAnswers && (await read(instanceId)).is_paired) throw new Error('Connection terminated unexpectedly');
+      return done;
+    },
+  };
+  const opened: unknown[] = [];
+  const { starting } = startScripted({ ...parts, db }, (nth, sink, { credentials }) => {
+    opened.push(credentials);
+    if (nth === 0) setImmediate(() => void pair(sink));
+    else if (credentials === null) setImmediate(() => sink.qr('another', new Date(Date.now() + 60_000)));
+    else setImmediate(() => sink.connected());
+    return { close: async () => undefined };
+  });
+  async function pair(sink: SessionSink): Promise<void> {
+    sink.qr('shown', new Date(Date.now() + 60_000));
+    // Until its owner has read the row as it is while it pairs.
+    await delay(1_000);
+    losesAnswers = true;
+    await assert.rejects(sink.paired(IDENTITY));
+    losesAnswers = false;
+    sink.disconnected('connection_lost');
+  }
+  const worker = await starting;
+  t.after(() => worker.stop());
+  await waitFor(() => opened.length === 2);
+  assert.deepEqual(opened, [null, IDENTITY.credentials]);
+  await waitFor(async () => (await read(instanceId)).state === 'CONNECTED');
 });

@@ -31,13 +31,7 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
       for (const look of held.inboxListeners) look();
     },
     lateMs: () => (held.row.state === 'CONNECTED' ? queue.lateMs() : 0),
-    reconcile: () =>
-      steps.step('reconcile', async () => {
-        // Read as a step: a row read outside could be older than the last step's write.
-        const [current] = await loadSessionRows(deps.db, { instanceId: first.id });
-        held.row = current ?? { ...held.row, desired: 'disconnected', state: 'DISCONNECTED' };
-        await settle(held);
-      }),
+    reconcile: () => steps.step('reconcile', () => reconcile(held)),
     differsFrom: (other) => asksForMore(held.row, other),
     async stop(how = 'released') {
       held.stopping.abort();
@@ -89,7 +83,8 @@ function createContext(deps: SessionDeps, lease: Lease, row: SessionRow): Sessio
     steps,
     background: createStepChain(onFailure),
     turn: deps.gate.turn(() => steps.step('open in turn', () => settle(held))),
-    retryTimer: createLoneTimer(() => steps.step('reopen', () => settle(held))),
+    // The row may differ from what is held: a pairing whose commit got no answer may be stored.
+    retryTimer: createLoneTimer(() => steps.step('reopen', () => reconcile(held))),
     graceTimer: createLoneTimer(() =>
       steps.step('grace over', async () => {
         // It may have connected again while this step waited.
@@ -112,6 +107,13 @@ function createContext(deps: SessionDeps, lease: Lease, row: SessionRow): Sessio
     }),
   };
   return held;
+}
+
+/** Run as a step: a row read outside could be older than the last step's write. */
+async function reconcile(held: SessionContext): Promise<void> {
+  const [current] = await loadSessionRows(held.deps.db, { instanceId: held.row.id });
+  held.row = current ?? { ...held.row, desired: 'disconnected', state: 'DISCONNECTED' };
+  await settle(held);
 }
 
 async function settle(held: SessionContext): Promise<void> {
