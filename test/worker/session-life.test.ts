@@ -123,3 +123,43 @@ test('a pairing whose commit got no answer is the one that is opened after the l
   assert.deepEqual(opened, [null, IDENTITY.credentials]);
   await waitFor(async () => (await read(instanceId)).state === 'CONNECTED');
 });
+
+test('an instance that is deleted right after it was paired is logged out of the network', async (t) => {
+  const instanceId = await seed('new');
+  const logouts: number[] = [];
+  const { starting, opened } = startScripted(parts, (nth, sink) => {
+    setImmediate(() => void sink.paired(IDENTITY).then(sink.connected));
+    return { close: async () => undefined, logout: async () => void logouts.push(nth) };
+  });
+  const worker = await starting;
+  t.after(() => worker.stop());
+  await waitFor(async () => (await read(instanceId)).state === 'CONNECTED');
+  await parts.db.query('DELETE FROM instances WHERE id = $1', [instanceId]);
+  parts.bus.notify('instance', instanceId);
+  await waitFor(() => logouts.length > 0);
+  // Each notification makes the worker look again.
+  parts.bus.notify('instance', instanceId);
+  await delay(500);
+  assert.deepEqual(logouts, [0]);
+  assert.equal(opened(), 1);
+});
+
+test('the network is not told that a deleted instance was paired', async (t) => {
+  const instanceId = await seed('new');
+  const answers: Promise<unknown>[] = [];
+  const { starting } = startScripted(parts, (_nth, sink) => {
+    setImmediate(() => sink.qr('shown', new Date(Date.now() + 60_000)));
+    async function pair(): Promise<void> {
+      // Until its owner has read the row as it is while it pairs.
+      await delay(1_000);
+      await parts.db.query('DELETE FROM instances WHERE id = $1', [instanceId]);
+      answers.push(sink.paired(IDENTITY).then(() => 'stored', (err: Error) => err.message));
+    }
+    void pair();
+    return { close: async () => undefined, logout: async () => undefined };
+  });
+  const worker = await starting;
+  t.after(() => worker.stop());
+  await waitFor(() => answers.length > 0);
+  assert.equal(await answers[0], 'a PAIRING instance was paired: gone');
+});

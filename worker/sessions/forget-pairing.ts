@@ -27,5 +27,6 @@ export async function forgetPairing(held: SessionContext, by: { isAsked: boolean
   const transition = planForgetting(held.row, by);
   if (!transition) return;
   await recordTransition(held, transition);
-  held.row = { ...held.row, credentials: null };
+  // Also of an instance that was deleted meanwhile.
+  held.row = { ...held.row, state: 'DISCONNECTED', credentials: null };
 }

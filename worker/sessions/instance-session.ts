@@ -112,7 +112,8 @@ function createContext(deps: SessionDeps, lease: Lease, row: SessionRow): Sessio
 /** Run as a step: a row read outside could be older than the last step's write. */
 async function reconcile(held: SessionContext): Promise<void> {
   const [current] = await loadSessionRows(held.deps.db, { instanceId: held.row.id });
-  held.row = current ?? { ...held.row, desired: 'disconnected', state: 'DISCONNECTED' };
+  // A deleted one may have been paired after its deletion had looked, or not been logged out in time.
+  held.row = current ?? { ...held.row, desired: 'logged_out' };
   await settle(held);
 }
 

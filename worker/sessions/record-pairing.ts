@@ -28,7 +28,7 @@ export async function onPaired(
     fields: { credentials, phone: identity.phone, jid: identity.jid, push_name: identity.pushName },
   });
   // The network must not take the pairing as done, because the credentials are stored nowhere.
-  if (outcome === 'refused') throw new Error(`a ${held.row.state} instance was paired`);
+  if (outcome !== 'moved') throw new Error(`a ${held.row.state} instance was paired: ${outcome}`);
   held.row = { ...held.row, credentials };
 }
 
