@@ -163,3 +163,41 @@ test('the network is not told that a deleted instance was paired', async (t) => 
   await waitFor(() => answers.length > 0);
   assert.equal(await answers[0], 'a PAIRING instance was paired: gone');
 });
+
+test('a user who connects before the database knows of the logout pairs anew', async (t) => {
+  const instanceId = await seed('paired');
+  let isLinked = true;
+  const { starting } = startScripted(parts, (_nth, sink, { credentials }) => {
+    setImmediate(() => {
+      if (credentials === null) sink.qr('new', new Date(Date.now() + 60_000));
+      else if (isLinked) sink.connected();
+      else sink.disconnected('logged_out');
+    });
+    return {
+      close: async () => undefined,
+      async logout() {
+        isLinked = false;
+      },
+    };
+  });
+  const worker = await starting;
+  t.after(() => worker.stop());
+  await waitFor(async () => (await read(instanceId)).state === 'CONNECTED');
+  await parts.db.query(`
+    CREATE SEQUENCE failures;
+    CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      PERFORM nextval('failures');
+      RAISE EXCEPTION 'the database is busy' USING ERRCODE = '55P03';
+    END $$;
+    CREATE TRIGGER fail BEFORE UPDATE OF credentials ON instances FOR EACH ROW EXECUTE FUNCTION fail()`);
+  await ask(instanceId, `wanted = 'logged_out'`);
+  await waitFor(async () => {
+    const { rows } = await parts.db.query<{ is_called: boolean }>('SELECT is_called FROM failures');
+    return rows[0]!.is_called;
+  });
+  await ask(instanceId, `wanted = 'connected'`);
+  await parts.db.query('DROP TRIGGER fail ON instances');
+  await waitFor(async () => (await read(instanceId)).state === 'PAIRING');
+  const { wanted, is_paired } = await read(instanceId);
+  assert.deepEqual({ wanted, is_paired }, { wanted: 'connected', is_paired: false });
+});

@@ -78,7 +78,7 @@ function createContext(deps: SessionDeps, lease: Lease, row: SessionRow): Sessio
     opening: 0,
     failures: 0,
     connectedAt: null,
-    isLoggedOut: false,
+    loggedOut: null,
     stopping,
     steps,
     background: createStepChain(onFailure),
@@ -119,6 +119,7 @@ async function reconcile(held: SessionContext): Promise<void> {
 
 async function settle(held: SessionContext): Promise<void> {
   if (held.stopping.signal.aborted) return;
+  await finishLogout(held);
   const plan = planSettling(held.row, {
     isOpen: held.session !== null,
     triedGeneration: held.triedGeneration,
@@ -176,14 +177,20 @@ async function open(held: SessionContext): Promise<void> {
 
 /** Also ends the pairing at the network; opens a session for that if there is none. */
 async function logOut(held: SessionContext): Promise<void> {
-  const mayOpen = !held.isLoggedOut && held.row.state !== 'BANNED';
-  if (!held.session && held.row.credentials && mayOpen) await open(held);
+  if (!held.session && held.row.credentials && held.row.state !== 'BANNED') await open(held);
   const leaving = takeSession(held);
   await leaving?.logout().catch((err) => held.log.debug({ err }, 'logging out at the network failed'));
   await leaving?.close();
-  held.isLoggedOut = true;
+  held.loggedOut = held.row.credentials;
   await forgetPairing(held, { isAsked: true });
-  held.isLoggedOut = false;
+  held.loggedOut = null;
+}
+
+/** The database could not record the last logout, and users may have asked for something else since: it is over all the same. */
+async function finishLogout(held: SessionContext): Promise<void> {
+  const { loggedOut, row } = held;
+  if (loggedOut && row.credentials?.equals(loggedOut)) await forgetPairing(held, { isAsked: true });
+  held.loggedOut = null;
 }
 
 /** Detaches the session: its later events are ignored. */

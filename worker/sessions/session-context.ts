@@ -86,8 +86,8 @@ export interface SessionContext {
   failures: number;
   /** When the current session connected. */
   connectedAt: Date | null;
-  /** The network was asked to end the pairing, and the database does not know it yet. */
-  isLoggedOut: boolean;
+  /** The credentials that the network was asked to end, as long as the database does not know it. */
+  loggedOut: Buffer | null;
   /** Aborted by `stop`: from then on nothing is opened or retried. */
   stopping: AbortController;
   steps: StepChain;
