@@ -201,3 +201,21 @@ test('a user who connects before the database knows of the logout pairs anew', a
   const { wanted, is_paired } = await read(instanceId);
   assert.deepEqual({ wanted, is_paired }, { wanted: 'connected', is_paired: false });
 });
+
+test('a user who restarts while the network ends the pairing pairs anew', async (t) => {
+  const instanceId = await seed('paired');
+  const { starting } = startScripted(parts, (_nth, sink, { credentials }) => {
+    setImmediate(() => (credentials ? sink.connected() : sink.qr('new', new Date(Date.now() + 60_000))));
+    if (credentials) ended.push(sink);
+    return { close: async () => undefined };
+  });
+  const ended: SessionSink[] = [];
+  const worker = await starting;
+  t.after(() => worker.stop());
+  await waitFor(async () => (await read(instanceId)).state === 'CONNECTED');
+  // The notification comes after the report of the network.
+  await parts.db.query('UPDATE instances SET generation = generation + 1 WHERE id = $1', [instanceId]);
+  ended[0]!.disconnected('logged_out');
+  await waitFor(async () => (await read(instanceId)).state === 'PAIRING', 10_000);
+  assert.equal((await read(instanceId)).is_paired, false);
+});

@@ -26,7 +26,7 @@ export async function forgetPairing(held: SessionContext, by: { isAsked: boolean
   await keysOf(held).clear();
   const transition = planForgetting(held.row, by);
   if (!transition) return;
-  await recordTransition(held, transition);
+  await recordTransition(held, { ...transition, generation: held.triedGeneration });
   // Also of an instance that was deleted meanwhile.
   held.row = { ...held.row, state: 'DISCONNECTED', credentials: null };
 }
