@@ -219,3 +219,20 @@ test('a user who restarts while the network ends the pairing pairs anew', async 
   await waitFor(async () => (await read(instanceId)).state === 'PAIRING', 10_000);
   assert.equal((await read(instanceId)).is_paired, false);
 });
+
+test('a throttled instance that a user disconnects can be connected again', async (t) => {
+  const instanceId = await seed('paired');
+  let isThrottled = true;
+  const { starting } = startScripted(parts, (_nth, sink) => {
+    setImmediate(() => (isThrottled ? sink.disconnected('hard_paused') : sink.connected()));
+    return { close: async () => undefined };
+  });
+  const worker = await starting;
+  t.after(() => worker.stop());
+  await waitFor(async () => (await read(instanceId)).state === 'HARD_PAUSED');
+  isThrottled = false;
+  await ask(instanceId, `wanted = 'disconnected'`);
+  await waitFor(async () => (await read(instanceId)).state === 'DISCONNECTED', 10_000);
+  await ask(instanceId, `wanted = 'connected'`);
+  await waitFor(async () => (await read(instanceId)).state === 'CONNECTED', 10_000);
+});

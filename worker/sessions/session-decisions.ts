@@ -50,7 +50,8 @@ export function planSettling(
     return { to: 'connected', closes: held.isOpen && isAsked, opens };
   }
   if (row.desired === 'logged_out') return { to: 'logged_out' };
-  const isUp = row.state === 'PAIRING' || row.state === 'CONNECTED';
+  // A throttled one as well: it is looked at no longer, and could never be connected again.
+  const isUp = row.state === 'PAIRING' || row.state === 'CONNECTED' || row.state === 'HARD_PAUSED';
   const transition = { to: 'DISCONNECTED', reason: row.hold ?? 'requested', fields: {} } as const;
   return { to: 'disconnected', transition: isUp ? transition : null };
 }

@@ -48,7 +48,7 @@ export interface SessionManager {
 function needsAttention({ desired, state, credentials }: SessionRow): boolean {
   if (desired === 'connected') return true;
   if (desired === 'logged_out' && credentials) return true;
-  return state === 'CONNECTED' || state === 'PAIRING';
+  return state === 'CONNECTED' || state === 'PAIRING' || state === 'HARD_PAUSED';
 }
 
 export function startSessionManager(deps: SessionManagerDeps): SessionManager {
