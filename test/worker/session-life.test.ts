@@ -236,3 +236,20 @@ test('a throttled instance that a user disconnects can be connected again', asyn
   await ask(instanceId, `wanted = 'connected'`);
   await waitFor(async () => (await read(instanceId)).state === 'CONNECTED', 10_000);
 });
+
+test('a session that cannot be closed hands over no session of another instance that is still open', async () => {
+  const ids = [await seed('new'), await seed('new')];
+  await parts.db.query('UPDATE instances SET shard = 0 WHERE id = ANY ($1::uuid[])', [ids]);
+  const closed: string[] = [];
+  const { starting, opened } = startScripted(parts, (_nth, _sink, { instanceId }) => ({
+    async close() {
+      if (instanceId === ids[0]) throw new Error('it does not close');
+      await delay(1_000);
+      closed.push(instanceId);
+    },
+  }));
+  const worker = await starting;
+  await waitFor(() => opened() === ids.length);
+  await worker.stop();
+  assert.deepEqual(closed, [ids[1]]);
+});

@@ -25,6 +25,5 @@ export async function closeAfterQueue(
   const graceMs = how === 'lost' ? LOST_GRACE_MS : RELEASED_GRACE_MS;
   const grace = delay(graceMs, undefined, { signal: timer.signal }).catch(() => undefined);
   await Promise.race([ended, grace]).finally(() => timer.abort());
-  await session?.close();
-  await ended;
+  await session?.close().finally(() => ended);
 }

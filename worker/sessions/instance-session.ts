@@ -37,7 +37,10 @@ export function startInstanceSession(deps: SessionDeps, lease: Lease, first: Ses
       held.stopping.abort();
       stopRetrying(held);
       held.closing = takeSession(held) ?? held.closing;
-      await closeAfterQueue(held.closing, queue.stop(), how);
+      await closeAfterQueue(held.closing, queue.stop(), how).catch((err) => {
+        // The shard is handed over when all of its other sessions are closed as well.
+        held.log.warn({ err }, 'closing the session failed');
+      });
       await Promise.all([steps.settled(), held.background.settled()]);
     },
   };
