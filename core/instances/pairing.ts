@@ -11,6 +11,15 @@ export async function showQr(sql: Sql, instanceId: string, qr: string, expiresAt
   );
 }
 
+/** The session that gave the QR has ended, so nobody can pair with it any more. Throws LeaseLost. */
+export async function hideQr(db: Db, instance: { id: string; lease: Lease }): Promise<void> {
+  await underLease(db, instance.lease, (client) =>
+    client.query('UPDATE instance_pairings SET qr = NULL, qr_expires_at = NULL WHERE instance_id = $1', [
+      instance.id,
+    ]),
+  );
+}
+
 /** Nothing is left to scan or to type: paired, or given up. Throws LeaseLost. */
 export async function endPairing(db: Db, instance: { id: string; lease: Lease }): Promise<void> {
   await underLease(db, instance.lease, (client) =>

@@ -83,6 +83,12 @@ describe('pairing an instance', () => {
     assert.ok(Number(headers.get('retry-after')) >= 1);
   });
 
+  test('the QR of a session that a user has disconnected is not shown when the next one begins', async () => {
+    const id = await seed('DISCONNECTED', 'connected');
+    await showQr(id, 'nobody waits for it');
+    assert.equal((await getQr(id)).status, 503);
+  });
+
   test('without a pairing under way there is no QR: 409', async () => {
     for (const [state, wanted] of [
       ['CREATED', 'disconnected'],

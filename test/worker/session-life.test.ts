@@ -253,3 +253,29 @@ test('a session that cannot be closed hands over no session of another instance 
   await worker.stop();
   assert.deepEqual(closed, [ids[1]]);
 });
+
+test('the QR of a session that has ended is hidden when the next one opens', async (t) => {
+  const instanceId = await seed('new');
+  const sinks: SessionSink[] = [];
+  const { starting } = startScripted(parts, (_nth, sink) => {
+    sinks.push(sink);
+    return { close: async () => undefined };
+  });
+  const shown = async () => {
+    const { rows } = await parts.db.query<{ qr: string | null }>(
+      'SELECT qr FROM instance_pairings WHERE instance_id = $1',
+      [instanceId],
+    );
+    return rows[0]?.qr;
+  };
+  const worker = await starting;
+  t.after(() => worker.stop());
+  await waitFor(() => sinks.length === 1);
+  sinks[0]!.qr('first', new Date(Date.now() + 60_000));
+  await waitFor(async () => (await shown()) === 'first');
+  sinks[0]!.disconnected('connection_lost');
+  await waitFor(() => sinks.length === 2);
+  assert.equal(await shown(), null);
+  sinks[1]!.qr('second', new Date(Date.now() + 60_000));
+  await waitFor(async () => (await shown()) === 'second');
+});

@@ -1,5 +1,6 @@
 import { loadSessionRows, type SessionRow } from '@posthorn/core/instances/load-sessions.ts';
 import { type Lease, LeaseLost } from '@posthorn/core/instances/lock-leases.ts';
+import { hideQr } from '@posthorn/core/instances/pairing.ts';
 import { type NetworkSession, SendUnavailable } from '@posthorn/core/network/driver.ts';
 import { createLoneTimer } from '@posthorn/core/platform/process/lone-timer.ts';
 import { startInstanceQueue } from '../dispatch/instance-queue.ts';
@@ -154,6 +155,7 @@ async function open(held: SessionContext): Promise<void> {
   held.opening += 1;
   try {
     const credentials = row.credentials ? deps.cipher.open(row.credentials) : null;
+    if (!credentials) await hideQr(deps.db, { id: row.id, lease });
     held.session = await held.driver.open(
       {
         instanceId: row.id,
