@@ -49,7 +49,8 @@ const LOGIN_MS = 10_000;
 /** Removes this device from the account. Throws SendUnavailable if the network did not confirm it. */
 export async function unlink(session: WhatsAppContext): Promise<void> {
   // Right after a pairing the network requires another login first.
-  for (let waitedMs = 0; session.phase === 'opening' && waitedMs < LOGIN_MS; waitedMs += 50) await delay(50);
+  const logsIn = () => session.phase === 'opening' && session.isPaired;
+  for (let waitedMs = 0; logsIn() && waitedMs < LOGIN_MS; waitedMs += 50) await delay(50);
   const { socket } = requireLive(session);
   const jid = session.creds.me?.id ?? '';
   const removal = { tag: 'remove-companion-device', attrs: { jid, reason: 'user_initiated' } };

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type NetworkDriver, SendRefused } from '@posthorn/core/network/driver.ts';
-import { newNumber, openPaired, outbound, type Recorded } from '../support/whatsapp/driver-harness.ts';
+import {
+  newKept,
+  newNumber,
+  openPaired,
+  openRecorded,
+  outbound,
+  type Recorded,
+} from '../support/whatsapp/driver-harness.ts';
 import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
 import { startNetworkAndDriver } from '../support/whatsapp/network-driver.ts';
 import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
@@ -29,6 +37,19 @@ describe('an account of WhatsApp', () => {
 
   const newPhone = (name?: string) => network.phone(newNumber(), name);
   const refused = (reason: string) => (err: unknown) => err instanceof SendRefused && err.reason === reason;
+
+  it('that no phone has confirmed yet is logged out without waiting for a login', async () => {
+    const recorded = await openRecorded(driver, newKept());
+    opened.push(recorded);
+    await until(() => recorded.qrs.at(-1), 'a QR code');
+    const leaving = recorded.session.logout().then(
+      () => 'logged out',
+      () => 'nothing to log out of',
+    );
+    // A login gets 10 seconds.
+    const waited = delay(8_000, 'still waiting', { ref: false });
+    assert.equal(await Promise.race([leaving, waited]), 'nothing to log out of');
+  });
 
   it('hands over its chats as the phone has them, by the numbers behind anonymous ids', async () => {
     const [own, ada, bob] = [newPhone(), newPhone('Ada'), newPhone('Bob')];
