@@ -279,3 +279,19 @@ test('the QR of a session that has ended is hidden when the next one opens', asy
   sinks[1]!.qr('second', new Date(Date.now() + 60_000));
   await waitFor(async () => (await shown()) === 'second');
 });
+
+test('a banned instance that was never paired can be logged out after a suspension', async (t) => {
+  const { companyId } = company;
+  const instanceId = await seedInstance(parts.db, companyId, { state: 'BANNED', wanted: 'connected' });
+  const suspend = (at: string) =>
+    parts.db.query(`UPDATE companies SET billing_suspended_at = ${at} WHERE id = $1`, [companyId]);
+  await suspend('now()');
+  t.after(() => suspend('NULL'));
+  const { starting } = startScripted(parts, () => ({ close: async () => undefined }));
+  const worker = await starting;
+  t.after(() => worker.stop());
+  // By then it has seen that nothing is to be done for it.
+  await delay(1_000);
+  await ask(instanceId, `wanted = 'logged_out'`);
+  await waitFor(async () => (await read(instanceId)).state === 'DISCONNECTED', 10_000);
+});

@@ -47,7 +47,7 @@ export interface SessionManager {
  */
 function needsAttention({ desired, state, credentials }: SessionRow): boolean {
   if (desired === 'connected') return true;
-  if (desired === 'logged_out' && credentials) return true;
+  if (desired === 'logged_out' && (credentials || state === 'BANNED')) return true;
   return state === 'CONNECTED' || state === 'PAIRING' || state === 'HARD_PAUSED';
 }
 
