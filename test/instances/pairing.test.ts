@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { announceQr } from '@posthorn/core/instances/announce-qr.ts';
 import { loadSessionRows } from '@posthorn/core/instances/load-sessions.ts';
 import { answerPairingCode } from '@posthorn/core/instances/pairing.ts';
 import { DEFAULT_SHARDS, shardOf } from '@posthorn/core/instances/shard.ts';
+import { transitionInstance } from '@posthorn/core/instances/transition-instance.ts';
 import { startTestMessaging, type TestMessaging } from '../support/messaging.ts';
 import { waitFor } from '../support/process.ts';
 import { readQrPicture } from '../support/read-qr.ts';
@@ -71,7 +73,9 @@ describe('pairing an instance', () => {
   test('a request that comes before the network’s code waits for it', async () => {
     const id = await seed('CREATED', 'connected');
     const waiting = getQr(id, 'application/json');
-    setTimeout(() => void showQr(id, 'here it is'), 200);
+    await delay(200);
+    await transitionInstance(api.parts, { instanceId: id, lease: leaseOf(id), to: 'PAIRING', reason: null });
+    await showQr(id, 'here it is');
     assert.equal((await waiting).body.qr, 'here it is');
   });
 
