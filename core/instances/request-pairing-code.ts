@@ -61,8 +61,12 @@ async function writeRequest(
     await requireAbility(deps.db, instance.driver, 'pairing_code');
     if (!['CREATED', 'PAIRING', 'DISCONNECTED'].includes(instance.state) || instance.phone)
       throw apiError('INVALID_INSTANCE_TRANSITION', { message: 'the instance cannot be paired now' });
-    if (instance.desired !== 'connected') {
+    const hasFailed = instance.lastError !== null;
+    if (instance.desired !== 'connected' || hasFailed) {
       instance.desired = 'connected';
+      // The next try may be an hour away: this asks for one now, as to connect does.
+      if (hasFailed) instance.generation += 1;
+      instance.lastError = null;
       instance.updatedAt = input.requestedAt;
     }
     const request = {

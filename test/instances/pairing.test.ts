@@ -123,6 +123,24 @@ describe('pairing an instance', () => {
     assert.ok(Date.parse(body.expires_at) > api.parts.clock.now().getTime());
   });
 
+  test('a pairing code asked for while the next try is still to come makes that try at once', async () => {
+    const id = await seed('DISCONNECTED', 'connected');
+    await api.parts.db.query(`UPDATE instances SET last_error = 'too old a version' WHERE id = $1`, [id]);
+    const load = async () => (await loadSessionRows(api.parts.db, { instanceId: id }))[0]!;
+    const { generation } = await load();
+    const asked = api.call('POST', `/v1/instances/${id}/pairing-code`, {
+      key: owner.apiKey,
+      body: { phone: '5511999990003' },
+    });
+    const row = await waitFor(async () => {
+      const found = await load();
+      return found.codePhone ? found : null;
+    });
+    assert.deepEqual([row.generation, row.lastError], [generation + 1, null]);
+    await answerPairingCode(api.parts.db, { id, lease: leaseOf(id) }, '5511999990003', { code: 'ABCD1234' });
+    assert.equal((await asked).status, 200);
+  });
+
   test('a network that gives no code is 503 with Retry-After, without the reason', async () => {
     const id = await seed('PAIRING', 'connected');
     const asked = api.call('POST', `/v1/instances/${id}/pairing-code`, {
