@@ -59,7 +59,11 @@ test('an instance moves step by step to the state that its row asks for', () => 
       open,
       { to: 'disconnected', transition: suspended },
     ],
-    [{ desired: 'disconnected', state: 'HARD_PAUSED' }, retrying, { to: 'disconnected', transition: requested }],
+    [
+      { desired: 'disconnected', state: 'HARD_PAUSED' },
+      retrying,
+      { to: 'disconnected', transition: requested },
+    ],
     [{ desired: 'disconnected', state: 'BANNED' }, none, { to: 'disconnected', transition: null }],
     [{ desired: 'disconnected', state: 'DISCONNECTED' }, none, { to: 'disconnected', transition: null }],
   ];

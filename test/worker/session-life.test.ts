@@ -96,7 +96,8 @@ test('a pairing whose commit got no answer is the one that is opened after the l
     async transaction(work, opening) {
       const done = await parts.db.transaction(work, opening);
       // The last of the transactions of a pairing.
-      if (losesAnswers && (await read(instanceId)).is_paired) throw new Error('Connection terminated unexpectedly');
+      if (losesAnswers && (await read(instanceId)).is_paired)
+        throw new Error('Connection terminated unexpectedly');
       return done;
     },
   };
@@ -153,7 +154,12 @@ test('the network is not told that a deleted instance was paired', async (t) => 
       // Until its owner has read the row as it is while it pairs.
       await delay(1_000);
       await parts.db.query('DELETE FROM instances WHERE id = $1', [instanceId]);
-      answers.push(sink.paired(IDENTITY).then(() => 'stored', (err: Error) => err.message));
+      answers.push(
+        sink.paired(IDENTITY).then(
+          () => 'stored',
+          (err: Error) => err.message,
+        ),
+      );
     }
     void pair();
     return { close: async () => undefined, logout: async () => undefined };
