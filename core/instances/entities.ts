@@ -62,6 +62,5 @@ export const InstancePairingSchema = defineEntity({
     codePhone: p.text().nullable(),
     code: p.text().nullable(),
     codeError: p.text().nullable(),
-    codeRequestedAt: p.datetime().nullable(),
   },
 });

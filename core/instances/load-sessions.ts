@@ -1,3 +1,4 @@
+import { SYNC_ACTION_TIMEOUT_MS } from '@posthorn/contract/limits.ts';
 import { type CompanyHold, holdSql } from '../access/company-hold.ts';
 import type { Sql } from '../platform/database/db.ts';
 import { type InstanceSettings, settingsOf } from './settings.ts';
@@ -31,7 +32,7 @@ export interface SessionRow {
   firstOwnSeq: number | null;
   /** The restriction that the network has imposed on the account, as users see it. */
   restriction: string | null;
-  /** A phone for which a pairing code was asked and not answered yet. */
+  /** A phone for which a user waits for a pairing code. */
   codePhone: string | null;
 }
 
@@ -44,11 +45,12 @@ export async function loadSessionRows(
   const found = await sql.query<Row>(
     `SELECT i.id, i.company_id, i.driver, i.proxy, i.last_error, i.restriction, i.shard, i.placed, i.epoch_offset, i.state, i.wanted, ${holdSql('c')} AS hold,
             i.generation, i.settings, i.credentials, i.first_own_seq,
-            CASE WHEN p.code IS NULL AND p.code_error IS NULL THEN p.code_phone END AS code_phone
+            CASE WHEN p.code IS NULL AND p.code_error IS NULL AND p.code_requested_at > now() - make_interval(secs => $2)
+              THEN p.code_phone END AS code_phone
      FROM instances i JOIN companies c ON c.id = i.company_id
      LEFT JOIN instance_pairings p ON p.instance_id = i.id
      WHERE ${one ? 'i.id = $1' : 'i.shard = ANY ($1::smallint[])'}`,
-    [one ? where.instanceId : where.shards],
+    [one ? where.instanceId : where.shards, SYNC_ACTION_TIMEOUT_MS / 1_000],
   );
   return found.rows.map((row) => ({
     id: row.id,

@@ -69,12 +69,7 @@ async function writeRequest(
       instance.lastError = null;
       instance.updatedAt = input.requestedAt;
     }
-    const request = {
-      codePhone: input.phone,
-      code: null,
-      codeError: null,
-      codeRequestedAt: input.requestedAt,
-    };
+    const request = { codePhone: input.phone, code: null, codeError: null };
     const pairing = await em.findOne(InstancePairingSchema, { instanceId: instance.id });
     if (pairing) em.assign(pairing, request);
     else
@@ -86,5 +81,9 @@ async function writeRequest(
         }),
       );
     await em.flush();
+    // By the database's clock, which the owner compares it with.
+    await em.execute('UPDATE instance_pairings SET code_requested_at = now() WHERE instance_id = ?', [
+      instance.id,
+    ]);
   });
 }

@@ -301,3 +301,28 @@ test('a banned instance that was never paired can be logged out after a suspensi
   await ask(instanceId, `wanted = 'logged_out'`);
   await waitFor(async () => (await read(instanceId)).state === 'DISCONNECTED', 10_000);
 });
+
+test('a pairing code that nobody waits for any more is not asked of the network', async (t) => {
+  const [late, asked] = [await seed('new'), await seed('new')];
+  const request = (id: string, phone: string, ago: string) =>
+    parts.db.query(
+      `INSERT INTO instance_pairings (instance_id, company_id, code_phone, code_requested_at)
+       VALUES ($1, $2, $3, now() - $4::interval)`,
+      [id, company.companyId, phone, ago],
+    );
+  await request(late, '5511999990001', '1 minute');
+  await request(asked, '5511999990002', '-1 minute');
+  const phones: string[] = [];
+  const { starting, opened } = startScripted(parts, () => ({
+    close: async () => undefined,
+    async requestPairingCode(phone) {
+      phones.push(phone);
+      return 'ABCD1234';
+    },
+  }));
+  const worker = await starting;
+  t.after(() => worker.stop());
+  await waitFor(() => opened() === 2 && phones.length > 0);
+  await delay(500);
+  assert.deepEqual(phones, ['5511999990002']);
+});
