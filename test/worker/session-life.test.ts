@@ -219,6 +219,8 @@ test('a user who restarts while the network ends the pairing pairs anew', async 
   const worker = await starting;
   t.after(() => worker.stop());
   await waitFor(async () => (await read(instanceId)).state === 'CONNECTED');
+  // Until its owner has read the row as it is while it is connected.
+  await delay(1_000);
   // The notification comes after the report of the network.
   await parts.db.query('UPDATE instances SET generation = generation + 1 WHERE id = $1', [instanceId]);
   ended[0]!.disconnected('logged_out');
