@@ -25,5 +25,9 @@ export async function closeAfterQueue(
   const graceMs = how === 'lost' ? LOST_GRACE_MS : RELEASED_GRACE_MS;
   const grace = delay(graceMs, undefined, { signal: timer.signal }).catch(() => undefined);
   await Promise.race([ended, grace]).finally(() => timer.abort());
-  await session?.close().finally(() => ended);
+  try {
+    await session?.close();
+  } finally {
+    await ended;
+  }
 }
