@@ -180,6 +180,9 @@ async function conclude(
   const now = deps.clock.now();
   if (!(err instanceof ApiError))
     deps.log.warn({ err, scheduled_id: row.id, trace_id: row.trace_id }, 'a scheduled send failed');
+  // The accept that the database did not answer may have been committed, or be committed yet: its key tells.
+  const isUnknown = prepared !== null && err instanceof ApiError && err.code === 'SERVICE_UNAVAILABLE';
+  if (isUnknown) return 'again';
   const passing = !(err instanceof ApiError) || RETRIED.has(err.code);
   if (passing && now.getTime() - row.send_at.getTime() < LATE_MAX_MS) return 'again';
   await fail(deps, row, prepared, err instanceof ApiError ? err.code.toLowerCase() : 'send_failed', now);

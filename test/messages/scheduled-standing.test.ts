@@ -32,19 +32,23 @@ async function newPulse(looks: number): Promise<Pulse> {
   };
 }
 
-function fire(pulse: Pulse, db: Partial<Parts['db']> = {}): Promise<number> {
-  const deps = { ...parts, db: { ...parts.db, ...db }, acceptor: createAcceptor(parts), pulse };
+function fire(
+  pulse: Pulse,
+  db: Partial<Parts['db']> = {},
+  acceptor: FireDeps['acceptor'] = createAcceptor(parts),
+): Promise<number> {
+  const deps = { ...parts, db: { ...parts.db, ...db }, acceptor, pulse };
   // Texts have no media.
   return fireScheduled({ ...deps, media: {} as FireDeps['media'] });
 }
 
 const TEXTS = ['first', 'second', 'third'];
 
-/** {@link TEXTS}, overdue by some seconds, at an instance of their own. */
-async function scheduleTexts(): Promise<string> {
+/** {@link TEXTS} again and again, overdue by some seconds, at an instance of their own. */
+async function scheduleTexts(count = TEXTS.length): Promise<string> {
   const { companyId, userId } = await seedCompany(parts.db);
   const instanceId = await seedInstance(parts.db, companyId, { state: 'CONNECTED' });
-  for (const [nth, text] of TEXTS.entries())
+  for (let nth = 0; nth < count; nth += 1)
     await parts.db.query(
       `INSERT INTO scheduled_sends (id, company_id, instance_id, type, send_at, status, body, idempotency_key, force,
                                     user_id, is_superadmin, trace_id, created_at)
@@ -54,7 +58,7 @@ async function scheduleTexts(): Promise<string> {
         companyId,
         instanceId,
         new Date(parts.clock.now().getTime() - 10_000 + nth),
-        { to: '5511987654321', text },
+        { to: '5511987654321', text: TEXTS[nth % TEXTS.length] },
         randomUUID(),
         userId,
       ],
@@ -71,6 +75,20 @@ async function acceptedBy(instanceId: string): Promise<string[]> {
   return rows.map(({ text }) => text);
 }
 
+async function statusesOf(instanceId: string): Promise<string[]> {
+  const { rows } = await parts.db.query<{ status: string }>(
+    'SELECT status FROM scheduled_sends WHERE instance_id = $1 ORDER BY send_at',
+    [instanceId],
+  );
+  return rows.map(({ status }) => status);
+}
+
+/** Commits, and loses the answer. */
+const cutOff: Parts['db']['transaction'] = async (...args) => {
+  await parts.db.transaction(...args);
+  throw new Error('Connection terminated unexpectedly');
+};
+
 test('a worker that may have been declared dead leaves the rest of its scheduled sends to its successor', async () => {
   const instanceId = await scheduleTexts();
   // One check before it claims, one before the first send.
@@ -84,14 +102,23 @@ test('a worker that may have been declared dead leaves the rest of its scheduled
 test('scheduled sends whose claim was committed, but not answered, leave with the next look of their worker', async () => {
   const instanceId = await scheduleTexts();
   const pulse = await newPulse(100);
-  const cutOff = async (...args: Parameters<Parts['db']['transaction']>) => {
-    await parts.db.transaction(...args);
-    throw new Error('Connection terminated unexpectedly');
-  };
-  await assert.rejects(fire(pulse, { transaction: cutOff as Parts['db']['transaction'] }), /terminated/);
+  await assert.rejects(fire(pulse, { transaction: cutOff }), /terminated/);
   assert.deepEqual(await acceptedBy(instanceId), []);
   await fire(await newPulse(10));
   assert.deepEqual(await acceptedBy(instanceId), [], 'another worker does not take them');
   await fire(pulse);
+  assert.deepEqual(await acceptedBy(instanceId), TEXTS);
+});
+
+test('a long overdue send is not told as failed while the database cannot say whether it was accepted', async () => {
+  const instanceId = await scheduleTexts();
+  parts.clock.advance(20 * 60_000);
+  const cut = createAcceptor({ ...parts, db: { ...parts.db, transaction: cutOff } });
+  await fire(await newPulse(100), {}, cut);
+  assert.deepEqual(await acceptedBy(instanceId), ['first'], 'the answer alone was lost');
+  assert.deepEqual(await statusesOf(instanceId), ['claimed', 'claimed', 'claimed']);
+  parts.clock.advance(15_000);
+  await fire(await newPulse(100));
+  assert.deepEqual(await statusesOf(instanceId), ['queued', 'queued', 'queued']);
   assert.deepEqual(await acceptedBy(instanceId), TEXTS);
 });
