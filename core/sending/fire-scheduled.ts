@@ -29,7 +29,10 @@ const CLAIM_MS = 60_000;
 const RETRY_MS = 10_000;
 /** An instance may be away, or its company suspended, at the due time; later than this, the send has expired. */
 const LATE_MAX_MS = 15 * MINUTE_MS;
+/** Sends in one statement of a claim. */
 const BATCH = 100;
+/** Statements of one claim. Each leaves out the companies that the ones before found. */
+const ROUNDS = 5;
 
 /** Refusals that pass. */
 const RETRIED: ReadonlySet<string> = new Set([
@@ -83,7 +86,14 @@ async function claimDue(deps: FireDeps): Promise<Due[]> {
     if (!oneRow(rows).mine) return [];
     const now = deps.clock.now();
     const claim = [now, new Date(now.getTime() - CLAIM_MS), BATCH, deps.pulse?.id() ?? null];
-    return (await sql.query<Due>(CLAIM, claim)).rows;
+    const due: Due[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      // Thousands of sends of one company may be due: the others do not wait until all of them are accepted.
+      const found = await sql.query<Due>(CLAIM, [...claim, due.map((row) => row.company_id)]);
+      due.push(...found.rows);
+      if (found.rows.length < BATCH) break;
+    }
+    return due;
   });
 }
 
@@ -181,8 +191,7 @@ async function conclude(
   if (!(err instanceof ApiError))
     deps.log.warn({ err, scheduled_id: row.id, trace_id: row.trace_id }, 'a scheduled send failed');
   // The accept that the database did not answer may have been committed, or be committed yet: its key tells.
-  const isUnknown = prepared !== null && err instanceof ApiError && err.code === 'SERVICE_UNAVAILABLE';
-  if (isUnknown) return 'again';
+  if (prepared !== null && err instanceof ApiError && err.code === 'SERVICE_UNAVAILABLE') return 'again';
   const passing = !(err instanceof ApiError) || RETRIED.has(err.code);
   if (passing && now.getTime() - row.send_at.getTime() < LATE_MAX_MS) return 'again';
   await fail(deps, row, prepared, err instanceof ApiError ? err.code.toLowerCase() : 'send_failed', now);
@@ -281,6 +290,7 @@ UPDATE scheduled_sends SET status = 'claimed', claimed_at = $1, claimed_by = $4
 WHERE id IN (
   SELECT id FROM scheduled_sends due
   WHERE send_at <= $1 AND (status = 'scheduled' OR (status = 'claimed' AND ${claimIsOver('due')}))
+    AND company_id <> ALL ($5::integer[])
     AND NOT EXISTS (
       SELECT FROM scheduled_sends held
       WHERE held.instance_id = ANY (ARRAY[due.instance_id]) AND held.status = 'claimed' AND NOT ${claimIsOver('held')}

@@ -122,3 +122,17 @@ test('a long overdue send is not told as failed while the database cannot say wh
   assert.deepEqual(await statusesOf(instanceId), ['queued', 'queued', 'queued']);
   assert.deepEqual(await acceptedBy(instanceId), TEXTS);
 });
+
+test('scheduled sends of one company that are due in great number do not hold up those of another one', async () => {
+  const many = await scheduleTexts(250);
+  const more = await scheduleTexts(250);
+  parts.clock.advance(5_000);
+  const other = await scheduleTexts();
+  await fire(await newPulse(1_000));
+  assert.deepEqual(await acceptedBy(other), TEXTS);
+  for (const instanceId of [many, more]) {
+    const begun = await acceptedBy(instanceId);
+    assert.ok(begun.length < 250, `${begun.length} at once`);
+    assert.deepEqual(begun.slice(0, 3), TEXTS, 'the earliest first');
+  }
+});
