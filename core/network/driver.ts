@@ -286,8 +286,8 @@ export class SendUnavailable extends Error {
 
 /** The session has no connection yet, or none any more: nothing was asked. */
 export class NotConnected extends SendUnavailable {
-  constructor() {
-    super('the session is not connected');
+  constructor(message = 'the session is not connected', options?: ErrorOptions) {
+    super(message, options);
     this.name = 'NotConnected';
   }
 }

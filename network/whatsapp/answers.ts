@@ -1,5 +1,5 @@
 /** The network's answers to sends: those awaited, those that came, and those nobody waits for any more. */
-import { SendDeferred, SendRefused, SendUnavailable } from '@posthorn/core/network/driver.ts';
+import { NotConnected, SendDeferred, SendRefused, SendUnavailable } from '@posthorn/core/network/driver.ts';
 import type { WireNode } from './library-types.ts';
 import type { Patience } from './patience.ts';
 import { dateOfSeconds } from './wire/numbers.ts';
@@ -31,7 +31,7 @@ export interface Expected {
 export interface Answers {
   /**
    * Begins to wait for an answer. Only a send that is `repeated` can end as unanswered. Throws SendUnanswered for
-   * one that may not be sent any more, and SendUnavailable when the connection has ended.
+   * one that may not be sent any more, and NotConnected when the connection has ended.
    */
   expect(id: string, options: { repeated: boolean }): Expected;
   /** The answer to this send if it is awaited already, or has come, perhaps after the send had failed. */
@@ -73,7 +73,7 @@ export function createAnswers(deps: {
 
   return {
     expect(id, { repeated }) {
-      if (hasEnded) throw new SendUnavailable('the session has ended');
+      if (hasEnded) throw new NotConnected('the session has ended');
       if (repeated && patience.isHopeless(id)) throw patience.giveUp(id);
       const { promise, resolve, reject } = Promise.withResolvers<Date>();
       let timer: NodeJS.Timeout | undefined;

@@ -1,5 +1,5 @@
 /** The errors of sends whose questions to the network failed. */
-import { SendDeferred, SendUnavailable } from '@posthorn/core/network/driver.ts';
+import { NotConnected, SendDeferred, SendUnavailable } from '@posthorn/core/network/driver.ts';
 import type { WhatsAppContext } from './session-context.ts';
 
 /** The network answers no more questions for a while (`rate-overlimit`); who goes on asking waits longer. */
@@ -20,5 +20,5 @@ export function unanswered(session: WhatsAppContext, cause: unknown): Error {
  */
 export function notNow(session: WhatsAppContext, reason: string, cause?: unknown): Error {
   if (session.phase === 'live' && session.connection?.socket.ws.isOpen) return new SendDeferred(reason);
-  return new SendUnavailable('the session ended before the message was encrypted', { cause });
+  return new NotConnected('the session ended before the message was encrypted', { cause });
 }

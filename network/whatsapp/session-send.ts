@@ -6,11 +6,11 @@ import { randomBytes } from 'node:crypto';
 import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import {
   type MessageTarget,
+  NotConnected,
   type OutboundMessage,
   SendDeferred,
   type SendReceipt,
   SendRefused,
-  SendUnavailable,
 } from '@posthorn/core/network/driver.ts';
 import { mayOtherNamesHelp, type Names, otherNames, wireName, wireNames } from './addressing.ts';
 import { audienceOf } from './audience.ts';
@@ -85,7 +85,7 @@ function inOrder<T>(session: WhatsAppContext, work: () => Promise<T>): Promise<T
   const { sending } = session;
   const { breaks } = sending;
   const done = sending.last.then(() => {
-    if (sending.breaks > breaks) throw new SendUnavailable('a message before it was not sent');
+    if (sending.breaks > breaks) throw new NotConnected('a message before it was not sent');
     return work();
   });
   sending.last = done.catch((err) => {

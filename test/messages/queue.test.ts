@@ -117,6 +117,32 @@ describe('the queue', () => {
     release();
   });
 
+  test('does not cancel a send whose answer was lost with its connection, as the recipient may have it: 409', async () => {
+    const instance = await pipeline.connect();
+    const phone = pipeline.newPhone();
+    await pipeline.sandbox.post('/phones', { phone, online: false });
+    const fault = { kind: 'silence', instance: instance.id, at: 'after_ledger', times: 1 };
+    await pipeline.sandbox.post('/faults', fault);
+    const { task_id: taskId } = await pipeline.send(instance, '/messages/text', { to: phone, text: 'once' });
+    await waitFor(async () => (await pipeline.sandbox.get(`/ledger?to=${phone}`)).total === 1);
+    await pipeline.sandbox.post('/faults', { kind: 'offline', instance: instance.id });
+    await pipeline.call(instance, 'POST', '/disconnect');
+    await waitFor(
+      async () => (await pipeline.call(instance, 'GET', '')).body.state === 'DISCONNECTED',
+      15_000,
+    );
+    const answer = await pipeline.call(instance, 'DELETE', `/queue/${taskId}`);
+    assert.deepEqual([answer.status, answer.body.error_code], [409, 'CONFLICT'], answer.text);
+    assert.deepEqual((await pipeline.call(instance, 'DELETE', '/queue')).body, { cancelled: 0 });
+    await pipeline.sandbox.call('DELETE', '/faults');
+    await pipeline.call(instance, 'POST', '/connect');
+    await waitFor(async () => (await pipeline.eventsOf(taskId)).length > 0, 15_000);
+    assert.deepEqual(
+      (await pipeline.eventsOf(taskId)).map(({ type }) => type),
+      ['message.sent'],
+    );
+  });
+
   test('is emptied at once; only the task that was being sent goes out', async () => {
     const busy = await busyInstance(5);
     const { instance, phone, texts } = busy;

@@ -75,6 +75,19 @@ test('a task can be cancelled again when its attempt came to nothing, was deferr
   assert.equal(book.hasDeferred(), false, 'and is not tried again');
 });
 
+test('a task that the network may have taken is not cancelled, unless it must not be sent again, until its end is known', () => {
+  const book = createTaskBook();
+  book.begin('a');
+  book.doubt('a');
+  book.abandon('a');
+  assert.deepEqual([book.cancel([task('a')]).cancelled, book.isInDoubt('a')], [[], true]);
+  assert.equal(book.begin('a'), true, 'and is sent again');
+  book.abandon('a');
+  assert.equal(book.cancel([task('a')], { doubted: true }).cancelled.length, 1);
+  book.end('a');
+  assert.equal(book.isInDoubt('a'), false);
+});
+
 test('deferred tasks come up when they are due, in their order, until they end', () => {
   const book = createTaskBook();
   book.defer(task('a'), 100);

@@ -1,11 +1,11 @@
-import { ACCOUNT_CHANGED } from '@posthorn/core/messages/progress.ts';
+import { ACCOUNT_CHANGED, OUTCOME_UNKNOWN } from '@posthorn/core/messages/progress.ts';
 import type { NetworkSession } from '@posthorn/core/network/driver.ts';
 import { PENDING_PAGE, type PendingTask } from '@posthorn/core/sending/load-pending.ts';
 import { isChange } from './outbound.ts';
 import type { QueueContext } from './queue-context.ts';
 import * as progress from './queue-progress.ts';
 import { isReady, sendTask, type TaskOutcome } from './send-task.ts';
-import { ALL_CHATS, afterOutcome } from './task-book.ts';
+import { ALL_CHATS, afterOutcome, type TaskEnd, type TaskRef } from './task-book.ts';
 import { traceAttempt } from './trace-task.ts';
 
 /** Maximum sends of one instance whose outcome is not recorded yet. */
@@ -154,8 +154,7 @@ async function attempt(
   task: PendingTask,
 ): Promise<TaskOutcome> {
   if (queue.book.isCancelled(task.taskId)) return { to: 'cancelled' };
-  if (isOfOtherAccount(queue, task))
-    return { to: 'failed', at: queue.deps.clock.now(), reason: ACCOUNT_CHANGED, wireState: 'not_sent' };
+  if (isOfOtherAccount(queue, task)) return endOfCancelled(queue, task, ACCOUNT_CHANGED);
   const run = () =>
     queue.tries.attempt(task, () => sendTask(queue.deps, scopeOf(queue, task), session, task));
   const { trace, clock } = queue.deps;
@@ -176,6 +175,13 @@ function isOfOtherAccount(
   return attempts === 0 || deps.attempts.hasBegunInVain({ taskId, lease: options.lease });
 }
 
+/** The end of a task that is not sent any more: one in doubt may have reached the network before. */
+export function endOfCancelled({ book, deps }: QueueContext, { taskId }: TaskRef, reason: string): TaskEnd {
+  const at = deps.clock.now();
+  if (book.isInDoubt(taskId)) return { to: 'failed', at, reason: OUTCOME_UNKNOWN, wireState: 'unknown' };
+  return { to: 'failed', at, reason, wireState: 'not_sent' };
+}
+
 function scopeOf(queue: QueueContext, task: PendingTask) {
   return {
     ...queue.options,
@@ -186,6 +192,7 @@ function scopeOf(queue: QueueContext, task: PendingTask) {
       queue.state = progress.afterPrepare(queue.state);
       return queue.book.begin(task.taskId);
     },
+    doubt: () => queue.book.doubt(task.taskId),
   };
 }
 

@@ -1,9 +1,10 @@
 import { LeaseLost } from '@posthorn/core/instances/lock-leases.ts';
+import { ACCOUNT_CHANGED } from '@posthorn/core/messages/progress.ts';
 import type { NetworkSession } from '@posthorn/core/network/driver.ts';
 import { startLoop } from '@posthorn/core/platform/process/loop.ts';
 import type { PendingPage } from '@posthorn/core/sending/local-queues.ts';
 import { drainChats } from './drain-chats.ts';
-import { drain, retryDeferred } from './drain-queue.ts';
+import { drain, endOfCancelled, retryDeferred } from './drain-queue.ts';
 import {
   createQueueContext,
   detach,
@@ -34,7 +35,8 @@ export interface InstanceQueue {
   detach(): void;
   /**
    * Cancels waiting tasks: when this resolves they are recorded as failed, for this reason, and will never be sent.
-   * `underWay` lists those the network has or is receiving. Rejects if some could not be recorded: they may
+   * `underWay` lists those the network has, is receiving, or may have taken without an answer; these end as
+   * `outcome_unknown` when the reason is that the account changed. Rejects if some could not be recorded: they may
    * still be sent.
    */
   cancel(tasks: readonly TaskRef[], reason?: string): Promise<{ cancelled: string[]; underWay: string[] }>;
@@ -128,13 +130,11 @@ async function cancel(
   tasks: readonly TaskRef[],
   reason: string,
 ): Promise<{ cancelled: string[]; underWay: string[] }> {
-  const { underWay, cancelled } = queue.book.cancel(tasks);
+  const { underWay, cancelled } = queue.book.cancel(tasks, { doubted: reason === ACCOUNT_CHANGED });
   for (const { taskId } of cancelled) queue.preparing.get(taskId)?.abort();
-  const at = queue.deps.clock.now();
   const recorded = await Promise.all(
     cancelled.map(async (task) => {
-      const end = { to: 'failed', at, reason, wireState: 'not_sent' } as const;
-      const isRecorded = await queue.outcomes.keep(task, end);
+      const isRecorded = await queue.outcomes.keep(task, endOfCancelled(queue, task, reason));
       if (isRecorded) queue.book.cancelRecorded(task.taskId);
       return isRecorded;
     }),

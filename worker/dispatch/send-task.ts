@@ -6,6 +6,7 @@ import type { Progress } from '@posthorn/core/messages/record-progress.ts';
 import {
   type BackOff,
   type NetworkSession,
+  NotConnected,
   SendDeferred,
   SendNotAsked,
   SendRefused,
@@ -45,6 +46,8 @@ export interface SendTaskScope {
   cancelled: AbortSignal | undefined;
   /** Called right before the network gets the task; false if it was cancelled meanwhile. */
   begin(): boolean;
+  /** Called when the network may have taken the task and did not answer. */
+  doubt(): void;
 }
 
 /**
@@ -102,8 +105,10 @@ export async function sendTask(
     if (err instanceof SendRefused || err instanceof MediaUnusable) return failed(err.reason);
     if (err instanceof SendUnanswered) return failed(OUTCOME_UNKNOWN, 'unknown');
     if (err instanceof SendDeferred) return { to: 'deferred', reason: err.reason, backOff: err.backOff };
-    if (err instanceof SendUnavailable && scope.outcome === 'told' && hasBegun && !isNotTaken)
-      return { to: 'unanswered' };
+    if (err instanceof SendUnavailable && hasBegun && !isNotTaken) {
+      if (scope.outcome === 'told') return { to: 'unanswered' };
+      if (!(err instanceof NotConnected)) scope.doubt();
+    }
     throw err;
   }
 }

@@ -70,6 +70,10 @@ export interface TaskBook {
   begin(taskId: string): boolean;
   /** The attempt ended without a known outcome. */
   abandon(taskId: string): void;
+  /** The network may have taken the task, and did not answer. */
+  doubt(taskId: string): void;
+  /** Whether that holds of the task until its end is known. */
+  isInDoubt(taskId: string): boolean;
   /** The task has ended and its end will be recorded: too late to cancel. */
   end(taskId: string): void;
   /** Its end is recorded, or this worker will never record it. */
@@ -90,8 +94,14 @@ export interface TaskBook {
   /** The same in their order, and they wait no longer. */
   takeDue(nowMs: number): PendingTask[];
   isCancelled(taskId: string): boolean;
-  /** Splits tasks into those that the network has or may have, and those that from now on are never sent. */
-  cancel<T extends TaskRef>(tasks: readonly T[]): { underWay: T[]; cancelled: T[] };
+  /**
+   * Splits tasks into those that the network has or may have, and those that from now on are never sent. `doubted`: tasks
+   * in doubt count as the latter.
+   */
+  cancel<T extends TaskRef>(
+    tasks: readonly T[],
+    options?: { doubted: boolean },
+  ): { underWay: T[]; cancelled: T[] };
   /** Notes that the cancellation of this task is recorded. */
   cancelRecorded(taskId: string): void;
   /** Called before a new read: recorded cancellations are gone from the table, so no read returns them. */
@@ -109,6 +119,7 @@ export function createTaskBook(): TaskBook {
   const underWay = new Set<string>();
   /** Tasks that must not be sent, and whether their cancellation is recorded. */
   const cancelled = new Map<string, 'recorded' | 'unrecorded'>();
+  const doubted = new Set<string>();
   const deferred = createDeferred();
   const holds = new Map<string, Hold>();
   return {
@@ -118,8 +129,11 @@ export function createTaskBook(): TaskBook {
       return true;
     },
     abandon: (taskId) => void underWay.delete(taskId),
+    doubt: (taskId) => void doubted.add(taskId),
+    isInDoubt: (taskId) => doubted.has(taskId),
     end(taskId) {
       deferred.delete(taskId);
+      doubted.delete(taskId);
       underWay.add(taskId);
     },
     settle: (taskId) => void underWay.delete(taskId),
@@ -155,8 +169,9 @@ export function createTaskBook(): TaskBook {
       return due;
     },
     isCancelled: (taskId) => cancelled.has(taskId),
-    cancel(tasks) {
-      const isLate = ({ taskId }: TaskRef) => underWay.has(taskId) || deferred.isAwaited(taskId);
+    cancel(tasks, options) {
+      const isLate = ({ taskId }: TaskRef) =>
+        underWay.has(taskId) || deferred.isAwaited(taskId) || (!options?.doubted && doubted.has(taskId));
       const late = tasks.filter(isLate);
       const waiting = tasks.filter((task) => !isLate(task));
       for (const { taskId } of waiting) {

@@ -4,6 +4,7 @@ import {
   type DisconnectReason,
   DRAIN_MS,
   type NetworkSession,
+  NotConnected,
   type OpenRequest,
   type OutboundMessage,
   SendRefused,
@@ -183,9 +184,8 @@ function end(session: Client, reason: DisconnectReason): void {
   if (session.state === state) return;
   for (const timer of session.timers) clearInterval(timer);
   session.opened.resolve(false);
-  const lost = () => new SendUnavailable('the session ended before the network answered');
-  sends.end(lost);
-  calls.end(lost);
+  for (const open of [sends, calls])
+    open.end(() => new SendUnavailable('the session ended before the network answered'));
   void session.pump.stop();
   session.sink.disconnected(reason);
 }
@@ -243,7 +243,7 @@ async function storePairing(session: Client, frame: Extract<ServerFrame, { t: 'p
 }
 
 async function send(session: Client, message: OutboundMessage): Promise<{ at: Date }> {
-  if (session.state.phase !== 'live') throw new SendUnavailable('the session is not connected');
+  if (session.state.phase !== 'live') throw new NotConnected();
   const media = message.media && (await uploadMedia(mediaDeps(session), message.media));
   const item = envelopeOf(message, media);
   // The network ends a session that sends an invalid item, and the item would then be sent again.
