@@ -101,6 +101,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
   const media = deps.media ?? noWorkerMedia;
   const recordChange = (ended: EndedChange) => recordChangeTask(deps, ended);
   const membership = deps.membership ?? startMembership({ ...deps, tag: newWorkerTag() });
+  const attempts = createAttempts(deps.db);
   const sessions = startSessionManager({
     ...deps,
     driverOf: offeredDrivers(drivers.map((driver) => fencedDriver(driver, membership))),
@@ -116,7 +117,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     media: media.preparer,
     inboundMedia: media.inbound,
     loader: createPendingLoader(deps),
-    attempts: createAttempts(deps.db),
+    attempts,
     noteTyping: (typing) => noteTyping(deps.db, typing),
     onLeaseLost(lease) {
       // An instance that moved away took nothing else of its shard with it.
@@ -139,6 +140,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     ...deps,
     recorder,
     recordChange,
+    attempts,
     leases: () => owner.owned(),
     leaseFor: (instanceId, shard) => sessions.leaseFor(instanceId, shard),
     instance(instanceId) {

@@ -7,6 +7,8 @@ import { newId } from '@posthorn/core/platform/ids.ts';
 import { systemClock } from '@posthorn/core/platform/process/clock.ts';
 import { createAttempts } from '@posthorn/core/sending/begin-attempt.ts';
 import type { PendingTask } from '@posthorn/core/sending/load-pending.ts';
+import { type CancelTasksDeps, cancelTasks } from '@posthorn/worker/dispatch/cancel-tasks.ts';
+import type { InstanceQueue } from '@posthorn/worker/dispatch/instance-queue.ts';
 import { sendTask } from '@posthorn/worker/dispatch/send-task.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { seedCompany, seedInstance } from '../support/seed.ts';
@@ -44,7 +46,14 @@ async function seedTask(db: Db) {
       return { at: new Date() };
     },
   } as unknown as NetworkSession;
-  const deps = { attempts: createAttempts(db), clock: systemClock, random: Math.random } as never;
+  const attempts = createAttempts(db);
+  const deps = { attempts, clock: systemClock, random: Math.random } as never;
+  const queue = {
+    cancel: async (tasks: { taskId: string }[]) => ({
+      cancelled: tasks.map(({ taskId }) => taskId),
+      underWay: [],
+    }),
+  } as unknown as InstanceQueue;
   const scope = {
     ...{ instanceId, dedupes: false, outcome: 'told', typingMaxMs: 0 },
     ...{ lease, pacer: { isOn: false, sent: () => undefined } },
@@ -60,6 +69,12 @@ async function seedTask(db: Db) {
     async changeOwners() {
       lease.epoch += 2;
       await parts.db.query('UPDATE shards SET epoch = $2 WHERE shard = $1', [shard, lease.epoch]);
+    },
+    /** Has the queue cancel it; whether that may be. */
+    async cancel() {
+      const cancelling = { db: parts.db, attempts, clock: systemClock } as unknown as CancelTasksDeps;
+      const answer = await cancelTasks(cancelling, { id: instanceId, lease, queue }, { taskIds: [id] });
+      return answer.under_way.length === 0;
     },
     async send() {
       const task = { taskId: id, messageId: id, operation: 'text', type: 'text', content: { text: 'hi' } };
@@ -90,6 +105,24 @@ test('a send whose note was written as its connection broke is sent once and not
   // From here on nobody knows whether the network has it.
   assert.equal((await task.send()).to, 'unanswered');
   assert.equal(task.sent.length, 1);
+});
+
+test('a send that did not begin because its note was lost can be cancelled, and one that began cannot', async () => {
+  let breaks = true;
+  const db: Db = {
+    ...parts.db,
+    async transaction(work, opening) {
+      const result = await parts.db.transaction(work, opening);
+      if (breaks) throw new Error('Connection terminated unexpectedly');
+      return result;
+    },
+  };
+  const task = await seedTask(db);
+  await assert.rejects(task.send(), /Connection terminated/);
+  assert.deepEqual([await task.noted(), await task.cancel()], [1, true]);
+  breaks = false;
+  assert.equal((await task.send()).to, 'accepted');
+  assert.deepEqual([await task.noted(), await task.cancel()], [1, false]);
 });
 
 test('a task that another owner may have sent meanwhile is not sent again', async () => {
