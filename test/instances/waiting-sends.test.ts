@@ -95,6 +95,29 @@ describe('sends that wait while their instance is logged out', () => {
       [['third', other.jid]],
     );
   });
+
+  test('fail with outcome_unknown when another account is paired and the answer of the former network was lost', async () => {
+    const instance = await pairNew();
+    const to = pipeline.newPhone();
+    await pipeline.sandbox.post('/phones', { phone: to, online: false });
+    const fault = { kind: 'silence', instance: instance.id, at: 'after_ledger', times: 1 };
+    await pipeline.sandbox.post('/faults', fault);
+    const { message_id: id } = await pipeline.send(instance, '/messages/text', { to, text: 'once' });
+    await waitFor(async () => (await pipeline.sandbox.get(`/ledger?to=${to}`)).total === 1);
+    await pipeline.sandbox.post('/faults', { kind: 'offline', instance: instance.id });
+    await pipeline.call(instance, 'POST', '/logout');
+    await waitFor(async () => (await stateOf(instance)) === 'DISCONNECTED');
+    await pipeline.sandbox.call('DELETE', '/faults');
+    await pipeline.call(instance, 'POST', '/connect');
+    await pairWith(pipeline.newPhone(), instance.id);
+    const [failed] = await pipeline.eventsOf(id);
+    assert.deepEqual([failed?.data.reason, failed?.data.wire_state], ['outcome_unknown', 'unknown']);
+    assert.equal(
+      (await pipeline.sandbox.get(`/ledger?to=${to}`)).total,
+      1,
+      'and goes out from no other number',
+    );
+  });
 });
 
 /** Fewer than a company may have open while a busy machine refuses more. */
