@@ -17,8 +17,8 @@ export interface Attempts {
    */
   begin(attempt: Attempt): Promise<unknown>;
   /**
-   * Whether `begin` rejected here under this lease although the note may have been written: nothing was sent after it. False
-   * once the shard has had another owner, who may have sent it.
+   * Whether the note may stand although the network does not have the task: `begin` or `end` rejected here under this lease,
+   * and nothing was sent after it. False once the shard has had another owner, who may have sent it.
    */
   hasBegunInVain(attempt: Attempt): boolean;
   /** Takes the note back: the network said that it did not take the message. Rejects with LeaseLost. */
@@ -33,18 +33,21 @@ export function createAttempts(db: Db): Attempts {
   const ended = createNotes(db, END);
   /** By task, the epoch of its lease. */
   const inVain = new Map<string, number>();
+  /** A lost connection does not tell what was committed. */
+  function push(notes: typeof begun, attempt: Attempt): Promise<boolean> {
+    return notes.push(attempt).catch((err) => {
+      if (isUnavailable(err)) inVain.set(attempt.taskId, attempt.lease.epoch);
+      throw err;
+    });
+  }
   return {
     async begin(attempt) {
-      const isThere = await begun.push(attempt).catch((err) => {
-        // A lost connection does not tell whether the note was committed.
-        if (isUnavailable(err)) inVain.set(attempt.taskId, attempt.lease.epoch);
-        throw err;
-      });
+      const isThere = await push(begun, attempt);
       if (!isThere) throw new Error('the task was finished by another');
     },
     hasBegunInVain: ({ taskId, lease }) => inVain.get(taskId) === lease.epoch,
     async end(attempt) {
-      await ended.push(attempt);
+      await push(ended, attempt);
       inVain.delete(attempt.taskId);
     },
   };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { DEFAULT_SHARDS, shardOf } from '@posthorn/core/instances/shard.ts';
-import type { NetworkSession } from '@posthorn/core/network/driver.ts';
+import { type NetworkSession, SendDeferred } from '@posthorn/core/network/driver.ts';
 import type { Db } from '@posthorn/core/platform/database/db.ts';
 import { newId } from '@posthorn/core/platform/ids.ts';
 import { systemClock } from '@posthorn/core/platform/process/clock.ts';
@@ -40,8 +40,11 @@ async function seedTask(db: Db) {
   ]);
   const lease = { shard, epoch: rows[0]!.epoch };
   const sent: string[] = [];
+  const refusals: Error[] = [];
   const session = {
     async send({ networkId }: { networkId: string }) {
+      const refusal = refusals.shift();
+      if (refusal) throw refusal;
       sent.push(networkId);
       return { at: new Date() };
     },
@@ -64,6 +67,7 @@ async function seedTask(db: Db) {
       .rows[0]!.attempts;
   return {
     sent,
+    refusals,
     noted,
     /** Moves the shard to another worker and back. */
     async changeOwners() {
@@ -123,6 +127,26 @@ test('a send that did not begin because its note was lost can be cancelled, and 
   breaks = false;
   assert.equal((await task.send()).to, 'accepted');
   assert.deepEqual([await task.noted(), await task.cancel()], [1, false]);
+});
+
+test('a send that the network deferred as the database went away is sent later and not taken for sent', async () => {
+  let isAway = false;
+  const db: Db = {
+    ...parts.db,
+    async transaction(work, opening) {
+      if (isAway) throw new Error('Connection terminated unexpectedly');
+      const result = await parts.db.transaction(work, opening);
+      isAway = task.refusals.length > 0;
+      return result;
+    },
+  };
+  const task = await seedTask(db);
+  task.refusals.push(new SendDeferred('rate_limited'));
+  await assert.rejects(task.send(), /Connection terminated/);
+  assert.deepEqual([await task.noted(), await task.cancel()], [1, true]);
+  isAway = false;
+  assert.equal((await task.send()).to, 'accepted');
+  assert.deepEqual([await task.noted(), task.sent.length], [1, 1]);
 });
 
 test('a task that another owner may have sent meanwhile is not sent again', async () => {
