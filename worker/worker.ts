@@ -172,7 +172,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
       await owner.stop();
       await wakeUps.stop();
       await sessions.stop();
-      await Promise.all([recorder.idle(), inbound.idle()]);
+      await Promise.all([recorder.idle(), inbound.idle(), rpc.idle()]);
       if (!deps.membership) await membership.stop();
     },
   };

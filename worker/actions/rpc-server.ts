@@ -1,10 +1,11 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Lease } from '@posthorn/core/instances/lock-leases.ts';
 import { type NetworkSession, SendRefused } from '@posthorn/core/network/driver.ts';
 import type { Bus } from '@posthorn/core/platform/broker/bus.ts';
 import type { Db } from '@posthorn/core/platform/database/db.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
-import { type Loop, startLoop } from '@posthorn/core/platform/process/loop.ts';
+import { startLoop } from '@posthorn/core/platform/process/loop.ts';
 import { UNAVAILABLE } from '@posthorn/core/rpc/request-owner.ts';
 import {
   answerRequest,
@@ -40,13 +41,22 @@ export interface HeldInstance {
 /** Notifications can be lost, so requests are also polled at this interval. */
 const LOOK_EVERY_MS = 1_000;
 const FORGET_AFTER_MS = 60_000;
+/** The network may leave a call unanswered for half a minute: no shard waits for that to be released. */
+const LAST_ANSWERS_MS = 1_000;
+
+export interface RpcServer {
+  /** Claims no more requests, and gives those already claimed a moment to be answered. */
+  stop(): Promise<void>;
+  /** Resolves when all are answered. The end of a session ends its calls. */
+  idle(): Promise<unknown>;
+}
 
 /**
  * Answers RPC requests from API processes about this worker's instances
  * (docs/decisions/0013-calls-to-owners.md): network calls with an immediate answer, such as pin, vote and
- * star, and cancelling queued tasks. `stop` answers the requests already claimed and claims no more.
+ * star, and cancelling queued tasks.
  */
-export function startRpcServer(deps: RpcServerDeps): Pick<Loop, 'stop'> {
+export function startRpcServer(deps: RpcServerDeps): RpcServer {
   const answering = new Set<Promise<void>>();
   let lastForgottenMs = 0;
 
@@ -76,8 +86,9 @@ export function startRpcServer(deps: RpcServerDeps): Pick<Loop, 'stop'> {
   return {
     async stop() {
       await loop.stop();
-      await Promise.all(answering);
+      await Promise.race([Promise.all(answering), delay(LAST_ANSWERS_MS, undefined, { ref: false })]);
     },
+    idle: () => Promise.all(answering),
   };
 }
 
