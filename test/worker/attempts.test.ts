@@ -88,17 +88,21 @@ async function seedTask(db: Db) {
   };
 }
 
-test('a send whose note was written as its connection broke is sent once and not taken for sent', async () => {
-  let breaks = true;
-  const db: Db = {
+/** A database whose transactions are committed, while their answers are lost as long as `breaks` says so. */
+function losingAnswers(breaks: () => boolean): Db {
+  return {
     ...parts.db,
     async transaction(work, opening) {
       const result = await parts.db.transaction(work, opening);
-      if (breaks) throw new Error('Connection terminated unexpectedly');
+      if (breaks()) throw new Error('Connection terminated unexpectedly');
       return result;
     },
   };
-  const task = await seedTask(db);
+}
+
+test('a send whose note was written as its connection broke is sent once and not taken for sent', async () => {
+  let breaks = true;
+  const task = await seedTask(losingAnswers(() => breaks));
   await assert.rejects(task.send(), /Connection terminated/);
   assert.deepEqual([await task.noted(), task.sent.length], [1, 0]);
   await assert.rejects(task.send(), /Connection terminated/);
@@ -113,15 +117,7 @@ test('a send whose note was written as its connection broke is sent once and not
 
 test('a send that did not begin because its note was lost can be cancelled, and one that began cannot', async () => {
   let breaks = true;
-  const db: Db = {
-    ...parts.db,
-    async transaction(work, opening) {
-      const result = await parts.db.transaction(work, opening);
-      if (breaks) throw new Error('Connection terminated unexpectedly');
-      return result;
-    },
-  };
-  const task = await seedTask(db);
+  const task = await seedTask(losingAnswers(() => breaks));
   await assert.rejects(task.send(), /Connection terminated/);
   assert.deepEqual([await task.noted(), await task.cancel()], [1, true]);
   breaks = false;
