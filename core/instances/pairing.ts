@@ -11,12 +11,13 @@ export async function showQr(sql: Sql, instanceId: string, qr: string, expiresAt
   );
 }
 
-/** The session that gave the QR has ended, so nobody can pair with it any more. Throws LeaseLost. */
+/** Removes the QR of a session that has ended: nobody can pair with it any more. Throws LeaseLost. */
 export async function hideQr(db: Db, instance: { id: string; lease: Lease }): Promise<void> {
   await underLease(db, instance.lease, (client) =>
-    client.query('UPDATE instance_pairings SET qr = NULL, qr_expires_at = NULL WHERE instance_id = $1', [
-      instance.id,
-    ]),
+    client.query(
+      'UPDATE instance_pairings SET qr = NULL, qr_expires_at = NULL WHERE instance_id = $1 AND qr IS NOT NULL',
+      [instance.id],
+    ),
   );
 }
 

@@ -28,7 +28,7 @@ export async function readQr(
     if (held) throw held;
     if (instance.desired !== 'connected' || !PAIRS.has(instance.state) || instance.phone)
       throw apiError('INVALID_INSTANCE_TRANSITION', { message: 'no pairing is under way' });
-    // Until the worker has begun, there is only that of a session which has ended.
+    // Before the worker records PAIRING, a stored QR is that of a session which has ended.
     if (instance.state !== 'PAIRING') return null;
     const pairing = await em.findOne(InstancePairingSchema, { instanceId: instance.id });
     const { qr, qrExpiresAt } = pairing ?? {};

@@ -141,8 +141,8 @@ export function unpack(value: unknown): unknown {
 }
 
 /**
- * A copy with each field mapped, without those that become undefined. A loop, because each send copies the keys of its session
- * four times, and pairs of names and values take three times as long.
+ * A copy with each field mapped, without those that become undefined. A loop, because each send copies the keys of its
+ * session several times, and lists of names and values take almost three times as long.
  */
 function mapFields(value: object, map: (each: unknown) => unknown): Record<string, unknown> {
   const mapped: Record<string, unknown> = {};

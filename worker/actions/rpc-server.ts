@@ -41,7 +41,7 @@ export interface HeldInstance {
 /** Notifications can be lost, so requests are also polled at this interval. */
 const LOOK_EVERY_MS = 1_000;
 const FORGET_AFTER_MS = 60_000;
-/** The network may leave a call unanswered for half a minute: no shard waits for that to be released. */
+/** The network may leave a call unanswered for half a minute: shards are released without waiting for it. */
 const LAST_ANSWERS_MS = 1_000;
 
 export interface RpcServer {

@@ -11,6 +11,7 @@ export function retryLater(
   held.retryTimer.start(ms);
 }
 
+/** Forgets the tries so far, and what users would be told of a lost connection. */
 export function stopRetrying(held: SessionContext): void {
   held.retryTimer.stop();
   held.failures = 0;

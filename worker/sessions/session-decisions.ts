@@ -50,10 +50,10 @@ export function planSettling(
     return { to: 'connected', closes: held.isOpen && isAsked, opens };
   }
   if (row.desired === 'logged_out') return { to: 'logged_out' };
-  // A throttled one as well: it is looked at no longer, and could never be connected again.
-  const isUp = row.state === 'PAIRING' || row.state === 'CONNECTED' || row.state === 'HARD_PAUSED';
+  // A throttled instance moves as well: nobody looks at it any more, and it could never be connected again.
+  const moves = row.state === 'PAIRING' || row.state === 'CONNECTED' || row.state === 'HARD_PAUSED';
   const transition = { to: 'DISCONNECTED', reason: row.hold ?? 'requested', fields: {} } as const;
-  return { to: 'disconnected', transition: isUp ? transition : null };
+  return { to: 'disconnected', transition: moves ? transition : null };
 }
 
 /** The next steps after a session has ended. */

@@ -7,7 +7,7 @@ import { retryLater } from './retry-later.ts';
 import type { SessionContext } from './session-context.ts';
 import { afterEnd, GRACE_MS, isErrorTold, mayHaveRivalOwner, startsAnew } from './session-decisions.ts';
 
-/** Takes the reports of one session, which is the `opening`th of its instance. */
+/** Takes the reports of one session of the instance: its `opening` counts the sessions that were opened or closed before. */
 export function createSink(held: SessionContext, opening: number): SessionSink {
   const { steps, queue } = held;
   let hasEnded = false;
