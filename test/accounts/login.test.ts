@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { waitFor } from '../support/process.ts';
 import { type AccountServer, startAccountServer } from './support/account-server.ts';
-import { type ApiAnswer, refused } from './support/api-client.ts';
+import { type ApiAnswer, askUntilServed, refused } from './support/api-client.ts';
 import { startOutage } from './support/outage.ts';
 import { newEmail, newOwner, PASSWORD, register } from './support/people.ts';
 
@@ -17,16 +16,6 @@ describe('POST /v1/auth/login', () => {
 
   const login = (email: unknown, password: unknown = PASSWORD) =>
     server.api('POST', '/v1/auth/login', { body: { email, password } });
-  /**
-   * A busy machine refuses some logins without trying them (503 with Retry-After): those ask again, as a client would.
-   */
-  const loginInTurn = async (email: string, password?: string): Promise<ApiAnswer> => {
-    for (;;) {
-      const answer = await login(email, password);
-      if (answer.status !== 503) return answer;
-      await delay(200);
-    }
-  };
   const fail = async (email: string, times: number) => {
     const answers: ApiAnswer[] = [];
     for (let i = 0; i < times; i++) answers.push(await login(email, `wrong ${i}`));
@@ -187,7 +176,9 @@ describe('POST /v1/auth/login', () => {
   test('at most five of 30 simultaneous wrong guesses learn that they were wrong', async () => {
     const email = newEmail();
     await register(server, email);
-    const answers = await Promise.all(Array.from({ length: 30 }, (_, i) => loginInTurn(email, `guess ${i}`)));
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, (_, i) => askUntilServed(() => login(email, `guess ${i}`))),
+    );
     assert.equal(answers.filter((answer) => answer.status === 401).length, 5);
     assert.equal(answers.filter((answer) => answer.status === 429).length, 25);
   });
@@ -195,7 +186,7 @@ describe('POST /v1/auth/login', () => {
   test('30 right logins at once all succeed', async () => {
     const email = newEmail();
     await register(server, email);
-    const answers = await Promise.all(Array.from({ length: 30 }, () => loginInTurn(email)));
+    const answers = await Promise.all(Array.from({ length: 30 }, () => askUntilServed(() => login(email))));
     assert.ok(answers.every((answer) => answer.status === 200));
   });
 

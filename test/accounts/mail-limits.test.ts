@@ -8,7 +8,7 @@ import { mails } from '@posthorn/core/mail/mails.ts';
 import { tellFigure } from '../support/figures.ts';
 import { PROBE_LIMIT_MS, probeWhile } from '../support/probe.ts';
 import { type AccountServer, startAccountServer } from './support/account-server.ts';
-import { type ApiAnswer, refused } from './support/api-client.ts';
+import { type ApiAnswer, askUntilServed, refused } from './support/api-client.ts';
 import { logIn, newCompanyName, newEmail, newOwner, PASSWORD, type Person } from './support/people.ts';
 
 describe('mails to one mailbox', () => {
@@ -72,13 +72,14 @@ describe('mails to one mailbox', () => {
         url: `${server.baseUrl}/v1/tokens`,
         headers: { 'x-api-key': (await newOwner(server)).key },
       },
-      () => Promise.all(people.map((person) => startChange(person, victim))),
+      () => Promise.all(people.map((person) => askUntilServed(() => startChange(person, victim)))),
     );
     assert.deepEqual(probed.failures, []);
     tellFigure('slowest answer to others, beside eight e-mail changes', probed.slowestMs, {
       atMost: PROBE_LIMIT_MS,
     });
-    assert.equal(answers.filter((answer) => answer.status === 202).length, 5);
+    const statuses = answers.map((answer) => answer.status).sort();
+    assert.deepEqual(statuses, [202, 202, 202, 202, 202, 429, 429, 429]);
     assert.equal((await server.mailsTo(victim)).length, 5);
   });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type AccountServer, startAccountServer } from './support/account-server.ts';
-import { cookiesOf } from './support/api-client.ts';
+import { askUntilServed, cookiesOf } from './support/api-client.ts';
 import { newOwner } from './support/people.ts';
 
 const AT_ONCE = 50;
@@ -20,7 +20,9 @@ export function testRefreshRaces(rounds: number): void {
       for (let round = 0; round < rounds; round++) {
         const answers = await Promise.all(
           Array.from({ length: AT_ONCE }, () =>
-            server.api('POST', '/v1/auth/refresh', { cookies, csrf: cookies.svc_csrf_token! }),
+            askUntilServed(() =>
+              server.api('POST', '/v1/auth/refresh', { cookies, csrf: cookies.svc_csrf_token! }),
+            ),
           ),
         );
         assert.ok(
