@@ -6,7 +6,7 @@ import type { GroupInfo, NetworkActions } from '../network/actions.ts';
 import { type RpcDeps, RpcRefused, requestOwner } from '../rpc/request-owner.ts';
 import { requireCapable } from '../rpc/require-capable.ts';
 import { storableGroup } from './group.ts';
-import { readGroup, removeGroup, saveGroup } from './group-rows.ts';
+import { type Asked, readGroup, removeGroup, saveGroup } from './group-rows.ts';
 import { rowOf, viewGroup } from './group-view.ts';
 
 /** The principal who asks, and the instance. */
@@ -57,13 +57,14 @@ export async function askGroup<Op extends GroupCall>(
   op: Op,
   args: NetworkActions[Op]['args'],
 ): Promise<unknown> {
+  const askedAt = deps.clock.now();
   try {
     return await requestOwner(deps, { ...caller, op, args });
   } catch (cause) {
     if (!(cause instanceof RpcRefused)) throw cause;
     // The account was taken out of it, and no fact told so yet.
     if (cause.reason === 'not_participant' && 'group' in args)
-      await removeGroup(deps.db, caller.instanceId, args.group);
+      await removeGroup(deps.db, caller.instanceId, args.group, askedAt);
     throw REFUSALS[cause.reason]?.() ?? apiError('SEND_FAILED', { cause });
   }
 }
@@ -75,14 +76,14 @@ export function parseGroup(answer: unknown): GroupInfo {
   return parsed.data;
 }
 
-/** Keeps what the network answered about a group to what was asked at `askedAt`, and shows it. */
+/** Keeps what the network answered about a group, and shows it. */
 export async function keepAnswer(
   deps: RpcDeps,
   scope: InstanceScope,
   answer: unknown,
-  askedAt: Date,
+  asked: Asked,
 ): Promise<Group> {
   const group = parseGroup(answer);
-  await saveGroup(deps.db, scope, group, { askedAt });
-  return viewGroup(deps.db, scope, rowOf(group, askedAt));
+  await saveGroup(deps.db, scope, group, asked);
+  return viewGroup(deps.db, scope, rowOf(group, asked.askedAt));
 }

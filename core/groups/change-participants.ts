@@ -32,7 +32,7 @@ export async function changeParticipants(
     try {
       const args = { group: groupJid, action, participants };
       const answer = (await askGroup(deps, caller, 'group_participants', args)) as Answer;
-      await keepAnswer(deps, scope, answer?.group, askedAt);
+      await keepAnswer(deps, scope, answer?.group, { askedAt, wasStored: true });
       const refused = refusalsOf(answer?.refused);
       results.push(...participants.map((jid) => outcomeOf(jid, action, refused.get(jid) ?? null)));
     } catch (err) {

@@ -20,6 +20,6 @@ export async function createGroup(
   });
   const { group, refused } = (answer ?? {}) as { group?: unknown; refused?: unknown };
   if (group === undefined) throw apiError('SEND_FAILED', { cause: 'the network answered without a group' });
-  const kept = await keepAnswer(deps, scope, group, askedAt);
+  const kept = await keepAnswer(deps, scope, group, { askedAt, wasStored: false });
   return { ...kept, refused: [...refusalsOf(refused)].map(([jid, reason]) => ({ jid, reason })) };
 }

@@ -15,11 +15,12 @@ export async function findGroup(
 ): Promise<Group> {
   const { groupJid, query, ...caller } = input;
   const scope = await requireInstance(deps.db, caller.principal, caller.instanceId);
-  if (query.refresh) {
-    const askedAt = deps.clock.now();
-    return keepAnswer(deps, scope, await askGroup(deps, caller, 'group_info', { group: groupJid }), askedAt);
-  }
+  const askedAt = deps.clock.now();
   const row = await readGroup(deps.db, scope.instanceId, groupJid);
+  if (query.refresh) {
+    const answer = await askGroup(deps, caller, 'group_info', { group: groupJid });
+    return keepAnswer(deps, scope, answer, { askedAt, wasStored: row !== null });
+  }
   if (!row) throw notFound();
   return viewGroup(deps.db, scope, row);
 }

@@ -3,6 +3,7 @@ import type { Group, JoinGroupBody } from '@posthorn/contract/messaging/groups.t
 import type { RpcDeps } from '../rpc/request-owner.ts';
 import { requireCapable } from '../rpc/require-capable.ts';
 import { askGroup, type GroupCaller, keepAnswer } from './ask-group.ts';
+import { readGroup } from './group-rows.ts';
 import { codeIn } from './invites.ts';
 
 /** Enters a group by its invite. 400 BAD_REQUEST for an invalid or revoked one, 409 CONFLICT for a full group. */
@@ -14,7 +15,9 @@ export async function joinGroup(deps: RpcDeps, input: GroupCaller & { body: Join
   const code = codeIn(body.code ?? body.link ?? '');
   if (code === null) throw apiError('BAD_REQUEST', { message: 'the invite is not valid' });
   const joined = (await askGroup(deps, caller, 'group_join', { code })) as { group?: unknown } | null;
+  const group = String(joined?.group ?? '');
   const askedAt = deps.clock.now();
-  const answer = await askGroup(deps, caller, 'group_info', { group: String(joined?.group ?? '') });
-  return keepAnswer(deps, scope, answer, askedAt);
+  const wasStored = (await readGroup(deps.db, scope.instanceId, group)) !== null;
+  const answer = await askGroup(deps, caller, 'group_info', { group });
+  return keepAnswer(deps, scope, answer, { askedAt, wasStored });
 }

@@ -10,7 +10,8 @@ export async function leaveGroup(
 ): Promise<GroupLeft> {
   const { groupJid, ...caller } = input;
   await requireGroup(deps, caller, groupJid, 'group_leave');
+  const askedAt = deps.clock.now();
   await askGroup(deps, caller, 'group_leave', { group: groupJid });
-  await removeGroup(deps.db, caller.instanceId, groupJid);
+  await removeGroup(deps.db, caller.instanceId, groupJid, askedAt);
   return { jid: groupJid, left: true };
 }

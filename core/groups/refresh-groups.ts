@@ -9,6 +9,10 @@ import { saveGroup } from './group-rows.ts';
 /** Asks the network which groups the account is in, and keeps them and no others. Throws as askGroup does. */
 export async function refreshGroups(deps: RpcDeps, caller: GroupCaller, scope: InstanceScope): Promise<void> {
   const askedAt = deps.clock.now();
+  const stored = await deps.db.query<{ jid: string }>('SELECT jid FROM chat_groups WHERE instance_id = $1', [
+    scope.instanceId,
+  ]);
+  const before = new Set(stored.rows.map((row) => row.jid));
   const answer = z.array(z.unknown()).safeParse(await askGroup(deps, caller, 'groups_list', {}));
   if (!answer.success) throw apiError('SEND_FAILED', { cause: answer.error });
   const groups = answer.data.flatMap((group) => {
@@ -16,7 +20,8 @@ export async function refreshGroups(deps: RpcDeps, caller: GroupCaller, scope: I
     return parsed.success ? [parsed.data] : [];
   });
   await deps.db.transaction(async (sql) => {
-    for (const group of groups) await saveGroup(sql, scope, group, { askedAt });
+    for (const group of groups)
+      await saveGroup(sql, scope, group, { askedAt, wasStored: before.has(group.jid) });
     await sql.query(
       'DELETE FROM chat_groups WHERE instance_id = $1 AND told_at <= $2 AND NOT (jid = ANY ($3::text[]))',
       [scope.instanceId, askedAt, groups.map(({ jid }) => jid)],

@@ -14,5 +14,5 @@ export async function updateGroup(
     throw apiError('BAD_REQUEST', { message: 'give at least one of name, description, announce, locked' });
   const askedAt = deps.clock.now();
   const answer = await askGroup(deps, caller, 'group_update', { group: groupJid, ...body });
-  return keepAnswer(deps, scope, answer, askedAt);
+  return keepAnswer(deps, scope, answer, { askedAt, wasStored: true });
 }
