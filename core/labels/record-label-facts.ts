@@ -6,7 +6,14 @@ import type { Lease } from '../instances/lock-leases.ts';
 import { findReferenced } from '../messages/find-referenced.ts';
 import type { NetworkFact } from '../network/facts.ts';
 import type { Sql } from '../platform/database/db.ts';
-import { type LabelBearer, type LabelScope, type Revised, storeLabel, storeLink } from './store-label.ts';
+import {
+  type LabelBearer,
+  type LabelScope,
+  nameLink,
+  type Revised,
+  storeLabel,
+  storeLink,
+} from './store-label.ts';
 
 type LabelFact = Extract<NetworkFact, { kind: 'label' | 'label_chat' | 'label_message' }>;
 
@@ -68,6 +75,7 @@ async function recordLink(
   revised: Revised,
 ): Promise<Told> {
   const bearer = await bearerOf(sql, scope, fact);
+  await nameLink(sql, scope, bearer);
   const found = await sql.query<{ told_revision: number; told_associated: boolean }>(
     `SELECT told_revision, told_associated FROM label_links
      WHERE instance_id = $1 AND label_id = $2 AND chat_jid = $3 AND message_key = $4`,
@@ -95,6 +103,6 @@ async function bearerOf(
   const known = await findReferenced(sql, instanceId, fact.target.id);
   // As the API files it, whatever the network calls its chat.
   return known
-    ? { labelId, chat: known.chatJid, messageKey: known.id }
+    ? { labelId, chat: known.chatJid, messageKey: known.id, networkId: known.networkId }
     : { labelId, chat, messageKey: fact.target.id };
 }

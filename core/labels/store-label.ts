@@ -19,6 +19,8 @@ export interface LabelBearer {
   chat: string;
   /** The message_id of one that we know, else the network's id; empty for the chat itself. */
   messageKey: string;
+  /** The network's id of a message that we know. */
+  networkId?: string | null;
 }
 
 /** When it was so: by the account's revision; `isTold` when the events tell of it now. */
@@ -110,5 +112,23 @@ export async function storeLink(
       isTold && associated,
       now,
     ],
+  );
+}
+
+/**
+ * Gives a link the message_id of its message. A phone's labels are told before its history: a link that was stored under
+ * the network's id goes on as that of the message.
+ */
+export async function nameLink(
+  sql: Sql,
+  { instanceId }: LabelScope,
+  { labelId, chat, messageKey, networkId }: LabelBearer,
+): Promise<void> {
+  if (!networkId) return;
+  await sql.query(
+    `UPDATE label_links SET message_key = $4
+     WHERE instance_id = $1 AND label_id = $2 AND chat_jid = $3 AND message_key = $5 AND NOT EXISTS (
+       SELECT FROM label_links WHERE instance_id = $1 AND label_id = $2 AND chat_jid = $3 AND message_key = $4)`,
+    [instanceId, labelId, chat, messageKey, networkId],
   );
 }

@@ -166,6 +166,54 @@ describe('the history from before the pairing', () => {
       [ours.id, theirs.id],
     );
   });
+
+  test('has messages whose labels come off when the phone takes them off', async () => {
+    const [own, ana] = [pipeline.newPhone(), pipeline.newPhone()];
+    const { id } = await pipeline.sandbox.post(`/phones/${ana}/messages`, {
+      to: own,
+      text: 'labelled before',
+    });
+    await pipeline.sandbox.post(`/phones/${own}/label`, { name: 'Before', color: 1 });
+    const link = { label_id: '1', chat: ana, message_id: id };
+    await pipeline.sandbox.post(`/phones/${own}/put-label`, link);
+    const instance = await pairWith(own);
+    await pipeline.event(instance, 'history.synced');
+    await pipeline.sandbox.post(`/phones/${own}/put-label`, { ...link, associated: false });
+    await pipeline.sandbox.post(`/phones/${own}/put-label`, link);
+    const [message] = await allMessages(instance);
+    const path = `/messages/${message.message_id}/labels/1`;
+    assert.equal((await pipeline.call(instance, 'DELETE', path)).status, 200);
+    await settled(pipeline, instance);
+    const told = (await eventsOf(instance)).filter(({ type }) => type.endsWith('ssociated'));
+    assert.deepEqual(
+      told.map(({ type, data }) => [type, data.message_id]),
+      [
+        ['label.associated', id],
+        ['label.dissociated', message.message_id],
+        ['label.associated', message.message_id],
+        ['label.dissociated', message.message_id],
+      ],
+    );
+  });
+
+  test('has messages whose labels come off when the API takes them off', async () => {
+    const [own, ana] = [pipeline.newPhone(), pipeline.newPhone()];
+    const { id } = await pipeline.sandbox.post(`/phones/${ana}/messages`, {
+      to: own,
+      text: 'labelled before',
+    });
+    await pipeline.sandbox.post(`/phones/${own}/label`, { name: 'Before', color: 1 });
+    await pipeline.sandbox.post(`/phones/${own}/put-label`, { label_id: '1', chat: ana, message_id: id });
+    const instance = await pairWith(own);
+    await pipeline.event(instance, 'history.synced');
+    assert.equal((await pipeline.call(instance, 'DELETE', `/messages/${id}/labels/1`)).status, 200);
+    await settled(pipeline, instance);
+    const told = (await eventsOf(instance)).filter(({ type }) => type.endsWith('ssociated'));
+    assert.deepEqual(
+      told.map(({ type }) => type),
+      ['label.associated', 'label.dissociated'],
+    );
+  });
 });
 
 // biome-ignore lint/suspicious/noExplicitAny: messages are looked at field by field
