@@ -101,6 +101,9 @@ async function recordPost(
   fact: Extract<StatusFact, { kind: 'posted' }>,
   key: string,
 ): Promise<Told> {
+  // The event outlives the row: a status that is repeated after its deletion stays away.
+  const eventId = hashKey(instanceId, 'status.received', key, fact.from);
+  if (await wasTold(sql, eventId)) return null;
   const inserted = await sql.query(
     `INSERT INTO status_feed (id, company_id, instance_id, direction, status_id, author_jid, type, content,
                               media_id, posted_at)
@@ -111,7 +114,7 @@ async function recordPost(
   const media = fact.mediaId ? { media_id: fact.mediaId } : {};
   return {
     type: 'status.received',
-    eventId: newId(),
+    eventId,
     data: { status_message_id: key, type: fact.type, content: fact.words, ...media },
   };
 }
@@ -153,14 +156,17 @@ async function recordOnce(
 ): Promise<Told> {
   // Not of its time: networks tell seconds, and there may be two within one.
   const eventId = hashKey(instanceId, type, key, fact.from, fact.messageId);
-  const told = await sql.query('SELECT 1 FROM events WHERE event_id = $1', [eventId]);
-  if (told.rows.length > 0) return null;
+  if (await wasTold(sql, eventId)) return null;
   const statusType = await typeOf(sql, instanceId, key);
   return {
     type,
     eventId,
     data: { push_name: fact.pushName, status_message_id: key, status_type: statusType, ...more },
   };
+}
+
+async function wasTold(sql: Sql, eventId: string): Promise<boolean> {
+  return (await sql.query('SELECT 1 FROM events WHERE event_id = $1', [eventId])).rows.length > 0;
 }
 
 /**

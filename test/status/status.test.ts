@@ -236,6 +236,27 @@ describe('statuses of others', () => {
     });
     await waitFor(async () => (await pipeline.call(instance, 'GET', `/status/${id}`)).status === 404);
   });
+
+  test('stay away, and are told once, when the network repeats them after their deletion', async () => {
+    const { id } = await received('gone soon');
+    await pipeline.sandbox.post(`/phones/${friend}/messages`, {
+      to: 'status',
+      type: 'delete',
+      message_id: id,
+    });
+    await waitFor(async () => (await pipeline.call(instance, 'GET', `/status/${id}`)).status === 404);
+    const from = `${friend}@s.whatsapp.net`;
+    const post = { k: 'message', chat: STATUS, from, name: '', type: 'text', content: { text: 'gone soon' } };
+    const event = { ...post, id, at: Date.now() };
+    await pipeline.sandbox.post('/events', { account: instance.phone, event });
+    await received('behind it');
+    assert.equal((await pipeline.call(instance, 'GET', `/status/${id}`)).status, 404);
+    const { rows } = await pipeline.api.parts.db.query(
+      `SELECT 1 FROM events WHERE type = 'status.received' AND data->>'status_message_id' = $1`,
+      [id],
+    );
+    assert.equal(rows.length, 1);
+  });
 });
 
 describe('replying to a status', () => {
