@@ -24,6 +24,8 @@ export interface ContactFilter {
 }
 
 const COLUMNS = 'jid, name, push_name, blocked, sort_name, updated_at';
+/** The row of somebody else keeps revisions alone: the phone has removed a contact who never wrote. */
+const IS_CONTACT = `(name <> '' OR push_name <> '' OR blocked)`;
 /** Greater than every text that continues a prefix. */
 const LAST_CHAR = `chr(${0x10ffff})`;
 
@@ -31,14 +33,14 @@ const LAST_CHAR = `chr(${0x10ffff})`;
 const BY_NAME = `
 SELECT ${COLUMNS} FROM contacts
 WHERE instance_id = $1 AND sort_name >= lower($2) AND sort_name < lower($2) || ${LAST_CHAR}
-  AND (sort_name, jid) > ($3, $4)
+  AND (sort_name, jid) > ($3, $4) AND ${IS_CONTACT}
 ORDER BY sort_name, jid LIMIT $5`;
 
 /** Ordered by phone: $3, the name of the last contact, does not matter. */
 const BY_PHONE = `
 SELECT ${COLUMNS} FROM contacts
 WHERE instance_id = $1 AND jid >= $2 AND jid < $2 || ${LAST_CHAR} AND jid > $4 AND $3::text IS NOT NULL
-  AND jid LIKE '%@s.whatsapp.net'
+  AND jid LIKE '%@s.whatsapp.net' AND ${IS_CONTACT}
 ORDER BY jid LIMIT $5`;
 
 /**
@@ -80,7 +82,7 @@ export async function findContact(
   const found =
     jid !== null
       ? await deps.db.query<ContactRow>(
-          `SELECT ${COLUMNS} FROM contacts WHERE instance_id = $1 AND jid = $2`,
+          `SELECT ${COLUMNS} FROM contacts WHERE instance_id = $1 AND jid = $2 AND ${IS_CONTACT}`,
           [instanceId, jid],
         )
       : { rows: [] };

@@ -63,6 +63,25 @@ describe('contacts', () => {
     assert.equal((await ask('GET', `/chats/${writer}`)).body.name, 'Ana');
   });
 
+  test('are gone once the phone has removed them and they never wrote, but for those it blocks', async () => {
+    const own = await pipeline.connect();
+    const [removed, blocked] = [pipeline.newPhone(), pipeline.newPhone()];
+    await save({ add: [removed], name: 'Removed' }, own);
+    await save({ add: [blocked], name: 'Blocked' }, own);
+    assert.equal((await ask('POST', `/contacts/${blocked}/block`, undefined, own)).status, 200);
+    await save({ remove: [removed] }, own);
+    await save({ remove: [blocked] }, own);
+    const { data } = (await ask('GET', '/contacts', undefined, own)).body;
+    assert.deepEqual(
+      data.map((contact: { phone: string }) => contact.phone),
+      [blocked],
+    );
+    assert.equal((await ask('GET', `/contacts?search=${removed}`, undefined, own)).body.data.length, 0);
+    assert.equal((await ask('GET', `/contacts/${removed}`, undefined, own)).status, 404);
+    await save({ add: [removed], name: 'Back' }, own);
+    assert.equal((await ask('GET', `/contacts/${removed}`, undefined, own)).body.name, 'Back');
+  });
+
   test('that are not there answer 404', async () => {
     for (const nobody of ['5511900000000', '12', 'nobody@nowhere']) {
       const answer = await ask('GET', `/contacts/${nobody}`);
