@@ -56,12 +56,14 @@ const MAY_HAVE_HISTORY = 'UPDATE chats SET has_history = false WHERE instance_id
 async function forgetAccount(sql: Sql, instanceId: string): Promise<void> {
   await sql.query('DELETE FROM labels WHERE instance_id = $1', [instanceId]);
   await sql.query('DELETE FROM label_links WHERE instance_id = $1', [instanceId]);
+  await sql.query('DELETE FROM chats WHERE instance_id = $1 AND last_message_id IS NULL', [instanceId]);
   await sql.query(
-    `UPDATE chats SET unread_count = 0, marked_unread = false, archived = false, pinned = false, muted_until = NULL,
+    `UPDATE chats SET name = '', unread_count = 0, marked_unread = false, archived = false, pinned = false, muted_until = NULL,
        read_revision = 0, archived_revision = 0, pinned_revision = 0, muted_revision = 0, read_echo_revision = 0
      WHERE instance_id = $1`,
     [instanceId],
   );
+  await sql.query(`DELETE FROM contacts WHERE instance_id = $1 AND push_name = ''`, [instanceId]);
   await sql.query(
     `UPDATE contacts SET name = '', blocked = false, name_revision = 0, blocked_revision = 0 WHERE instance_id = $1`,
     [instanceId],

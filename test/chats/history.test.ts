@@ -216,6 +216,45 @@ describe('the history from before the pairing', () => {
   });
 });
 
+test('another account on the same instance begins without the names and chats that the phone of the one before told', async () => {
+  const [first, second] = [pipeline.newPhone(), pipeline.newPhone()];
+  const [saved, silent, writer] = [pipeline.newPhone(), pipeline.newPhone(), pipeline.newPhone()];
+  const instance = await pairWith(first);
+  await pipeline.sandbox.post(`/phones/${first}/contacts`, { add: [saved], name: 'Saved' });
+  await pipeline.sandbox.post('/phones', { phone: writer, name: 'Ana' });
+  await pipeline.sandbox.post(`/phones/${writer}/messages`, { to: first, text: 'hello' });
+  const chatOf = (phone: string, name: string) => {
+    const state = { unreadCount: 0, archived: false, pinned: false, mutedUntil: null };
+    return { chat: jidOf(phone), name, ...state };
+  };
+  const batch = {
+    chats: [chatOf(writer, 'Private name'), chatOf(silent, 'Silent')],
+    ...{ contacts: [], lids: [], messages: [], position: 0, progress: 100, isLast: true },
+  };
+  const event = { k: 'history', batch, at: Date.now() };
+  await pipeline.sandbox.post('/events', { account: first, event });
+  const phonesOf = ({ data }: { data: { phone: string }[] }) => data.map(({ phone }) => phone).sort();
+  await waitFor(async () => (await ask(instance, '/chats')).data.length === 2 || undefined);
+  assert.deepEqual(phonesOf(await ask(instance, '/contacts')), [saved, writer].sort());
+  assert.equal((await ask(instance, `/chats/${writer}`)).name, 'Private name');
+
+  await pipeline.sandbox.post('/faults', { kind: 'logout', instance: instance.id });
+  await waitFor(async () => (await ask(instance, '/connection')).state === 'DISCONNECTED' || undefined);
+  await pipeline.call(instance, 'POST', '/connect');
+  const other = await pairWith(second, instance.id);
+  assert.deepEqual(phonesOf(await ask(other, '/contacts')), [writer]);
+  const { data } = await ask(other, '/chats');
+  assert.deepEqual(
+    data.map(({ phone, name }: { phone: string; name: string }) => [phone, name]),
+    [[writer, 'Ana']],
+  );
+  const { rows } = await pipeline.api.parts.db.query(
+    'SELECT 1 FROM contacts WHERE instance_id = $1 AND jid = $2',
+    [instance.id, jidOf(saved)],
+  );
+  assert.equal(rows.length, 0);
+});
+
 // biome-ignore lint/suspicious/noExplicitAny: messages are looked at field by field
 async function allMessages(instance: TestInstance): Promise<any[]> {
   const found = [];
