@@ -54,7 +54,9 @@ export async function applyEdit(
   now: Date,
 ): Promise<NewEvent[]> {
   if (message.deleted_at) return [];
-  const content = { ...message.content, ...change.content };
+  // They belong to the old words: whom the new ones mention comes with them.
+  const { mentions: _, preview: __, ...kept } = message.content;
+  const content = { ...kept, ...change.content };
   if (Buffer.byteLength(JSON.stringify(content)) > CONTENT_MAX_BYTES) return [];
   await sql.query('UPDATE messages SET content = $2, edited_at = $3 WHERE id = $1', [
     message.id,

@@ -55,6 +55,24 @@ describe('editing', () => {
     });
   }
 
+  test('leaves nobody mentioned whom the old words did, as on the phone', async () => {
+    const to = pipeline.newPhone();
+    const text = { to, text: `ask @${to}`, mentions: [`${to}@s.whatsapp.net`] };
+    const { message_id: id } = await pipeline.send(instance, '/messages/text', text);
+    await pipeline.event(instance, 'message.sent', (data) => data.message_ids[0] === id);
+    const path = `/messages/${id}/edit`;
+    const asked = await pipeline.call(
+      instance,
+      'PUT',
+      path,
+      { content: 'ask nobody' },
+      { 'idempotency-key': randomUUID() },
+    );
+    assert.equal(asked.status, 202);
+    const edited = await pipeline.event(instance, 'message.edited', (data) => data.message_ids[0] === id);
+    assert.deepEqual(edited.data.content, { text: 'ask nobody' });
+  });
+
   test('without content is refused in the words of SND-30', async () => {
     const { id } = await sentText();
     for (const body of [{}, { content: '' }, { content: '  ' }, { content: 5 }]) {
@@ -188,6 +206,28 @@ describe('deleting for everyone', () => {
 });
 
 describe('a change by a phone', () => {
+  test('that edits a text leaves nothing of whom the old words mentioned and what they linked to', async () => {
+    const phone = pipeline.newPhone();
+    const before = {
+      text: 'see https://a.example @you',
+      mentions: [instance.jid],
+      preview: { url: 'https://a.example', title: 'A' },
+    };
+    const { id: theirs } = await pipeline.sandbox.post(`/phones/${phone}/messages`, {
+      to: instance.phone,
+      ...before,
+    });
+    const received = await pipeline.event(instance, 'text.received', (data) => data.phone === phone);
+    assert.deepEqual(received.data.content, before);
+    const edit = { to: instance.phone, type: 'edit', message_id: theirs, text: 'never mind' };
+    await pipeline.sandbox.post(`/phones/${phone}/messages`, edit);
+    const [id] = received.data.message_ids;
+    const edited = await pipeline.event(instance, 'message.edited', (data) => data.message_ids[0] === id);
+    assert.deepEqual(edited.data.content, { text: 'never mind' });
+    const { body } = await pipeline.call(instance, 'GET', `/message/${id}`);
+    assert.deepEqual(body.content, { text: 'never mind' });
+  });
+
   test('edits or deletes the stored message, and causes one event', async () => {
     const phone = pipeline.newPhone();
     const inbound = await pipeline.sandbox.post(`/phones/${phone}/messages`, {
