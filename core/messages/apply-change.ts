@@ -4,6 +4,7 @@ import { buildEvent, subjectOf } from '../events/build-event.ts';
 import type { NewEvent } from '../events/insert-events.ts';
 import { CHAT_JID_SQL } from '../lids/chat-sql.ts';
 import type { Sql } from '../platform/database/db.ts';
+import { changePosted, wordsOf } from '../status/record-posted.ts';
 import { outboundFamily } from './message-events.ts';
 
 /** A message as the recorders of changes read and lock it, whichever way it went. */
@@ -20,13 +21,14 @@ export interface ChangedMessage {
   is_forwarded: boolean;
   forwarding_score: number;
   trace_id: string | null;
+  network_id: string | null;
   deleted_at: Date | null;
   /** The phone of a sender who has an anonymous id; null where it is not known, or not needed. */
   lid_phone: string | null;
 }
 
 export const CHANGED_COLUMNS = `id, company_id, instance_id, direction, type, ${CHAT_JID_SQL}, sender_jid, content, media_id,
-  is_forwarded, forwarding_score, trace_id, deleted_at,
+  is_forwarded, forwarding_score, trace_id, network_id, deleted_at,
   CASE WHEN sender_jid LIKE '%@lid' OR sender_jid LIKE '%@bsuid' THEN (SELECT l.phone FROM lids l
     WHERE l.instance_id = messages.instance_id AND l.lid = messages.sender_jid AND l.phone NOT LIKE '%.%') END AS lid_phone`;
 
@@ -63,6 +65,7 @@ export async function applyEdit(
     JSON.stringify(content),
     change.at,
   ]);
+  if (isStatusReply(message)) await changePosted(sql, message, wordsOf(content));
   return [eventOf(message, 'message.edited', { ...changedFamily(message, change.at), content }, now)];
 }
 
@@ -75,10 +78,16 @@ export async function applyDelete(
 ): Promise<NewEvent[]> {
   if (message.deleted_at) return [];
   await sql.query(`UPDATE messages SET content = '{}', deleted_at = $2 WHERE id = $1`, [message.id, at]);
+  if (isStatusReply(message)) await changePosted(sql, message, null);
   const data = changedFamily(message, at);
   const events = [eventOf(message, 'message.deleted', data, now)];
   if (FAMILIES.has(message.type)) events.push(eventOf(message, `${message.type}.deleted`, data, now));
   return events;
+}
+
+/** An answer to a status, which stands in the feed too (STA-5). */
+function isStatusReply({ direction, content }: ChangedMessage): boolean {
+  return direction === 'outbound' && content.status_reply !== undefined;
 }
 
 export function eventOf(

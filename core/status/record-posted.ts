@@ -2,6 +2,7 @@ import { buildEvent, subjectOf } from '../events/build-event.ts';
 import type { NewEvent } from '../events/insert-events.ts';
 import type { Sql } from '../platform/database/db.ts';
 import { newId } from '../platform/ids.ts';
+import { statusKey } from './find-status.ts';
 
 /** The fields of an outbound message that the feed takes. */
 export interface PostedMessage {
@@ -31,7 +32,7 @@ export interface PostedStory {
 export function storyOf(message: PostedMessage, at: Date, statusId = message.id): PostedStory | null {
   const { content, type } = message;
   if (!content) return null;
-  const words = String(content.text ?? content.caption ?? '');
+  const words = wordsOf(content);
   if (type.startsWith('status_')) {
     const posted = type.slice('status_'.length) as PostedStory['type'];
     return { message, type: posted, words, at, statusId, answered: null };
@@ -48,6 +49,24 @@ export function storyOf(message: PostedMessage, at: Date, statusId = message.id)
     statusId,
     answered: { statusId: reply.status_message_id, phone: reply.phone },
   };
+}
+
+/** The words that the feed shows of a content. */
+export function wordsOf({ text, caption }: Record<string, unknown>): string {
+  return String(text ?? caption ?? '');
+}
+
+/** The message behind a row of the feed has new words; null: it was deleted, and leaves the feed. */
+export async function changePosted(
+  sql: Sql,
+  message: { id: string; instance_id: string; network_id: string | null },
+  words: string | null,
+): Promise<void> {
+  const { id, instance_id, network_id } = message;
+  const keys = network_id === null ? [id] : [id, statusKey(network_id)];
+  const which = `instance_id = $1 AND status_id = ANY ($2) AND direction = 'outbound'`;
+  if (words === null) await sql.query(`DELETE FROM status_feed WHERE ${which}`, [instance_id, keys]);
+  else await sql.query(`UPDATE status_feed SET content = $3 WHERE ${which}`, [instance_id, keys, words]);
 }
 
 /**

@@ -286,6 +286,33 @@ describe('replying to a status', () => {
     assert.deepEqual([outbound.body.total, outbound.body.data[0].content], [1, 'wow']);
   });
 
+  test('is changed in the feed with its message, and leaves it with its message', async () => {
+    const { id } = await received();
+    const { message_id: reply } = await pipeline.send(instance, `/status/${id}/reply`, {
+      poster_phone: friend,
+      text: 'wow',
+    });
+    const { id: typed } = await pipeline.sandbox.post(`/phones/${instance.phone}/messages`, {
+      ...{ to: friend, text: 'from the phone', status_id: id },
+    });
+    const feed = async () => {
+      const { body } = await pipeline.call(instance, 'GET', '/status?direction=outbound');
+      return body.data.map((item: { content: string }) => item.content);
+    };
+    await waitFor(async () => (await feed()).length === 2 || undefined);
+    const change = (method: string, path: string, body: object) =>
+      pipeline.call(instance, method, path, body, { 'idempotency-key': randomUUID() });
+    assert.equal((await change('PUT', `/messages/${reply}/edit`, { content: 'well' })).status, 202);
+    await pipeline.event(instance, 'message.edited');
+    assert.deepEqual((await feed()).sort(), ['from the phone', 'well']);
+    for (const one of [reply, typed]) {
+      const gone = await change('DELETE', `/messages/${one}`, { to: friend, message_id: one });
+      assert.equal(gone.status, 202);
+    }
+    await waitFor(async () => (await feed()).length === 0 || undefined);
+    assert.equal((await pipeline.call(instance, 'GET', `/status/${reply}`)).status, 404);
+  });
+
   test('reaches another instance as status.reply', async () => {
     const author = await pipeline.connect();
     await pipeline.sandbox.post(`/phones/${author.phone}/contacts`, { add: [instance.phone], mutual: true });
