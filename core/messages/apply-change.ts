@@ -22,13 +22,14 @@ export interface ChangedMessage {
   forwarding_score: number;
   trace_id: string | null;
   network_id: string | null;
+  edited_at: Date | null;
   deleted_at: Date | null;
   /** The phone of a sender who has an anonymous id; null where it is not known, or not needed. */
   lid_phone: string | null;
 }
 
 export const CHANGED_COLUMNS = `id, company_id, instance_id, direction, type, ${CHAT_JID_SQL}, sender_jid, content, media_id,
-  is_forwarded, forwarding_score, trace_id, network_id, deleted_at,
+  is_forwarded, forwarding_score, trace_id, network_id, edited_at, deleted_at,
   CASE WHEN sender_jid LIKE '%@lid' OR sender_jid LIKE '%@bsuid' THEN (SELECT l.phone FROM lids l
     WHERE l.instance_id = messages.instance_id AND l.lid = messages.sender_jid AND l.phone NOT LIKE '%.%') END AS lid_phone`;
 
@@ -46,8 +47,8 @@ export function changedFamily(message: ChangedMessage, at: Date): Record<string,
 export const CONTENT_MAX_BYTES = 256 * 1024;
 
 /**
- * New words for a message that is there; gives message.edited. A deleted one stays deleted, and one that would
- * grow with every edit stays as it is.
+ * New words for a message that is there; gives message.edited. A deleted one stays deleted, one that would grow with
+ * every edit stays as it is, and words that came late replace no newer ones.
  */
 export async function applyEdit(
   sql: Sql,
@@ -55,7 +56,7 @@ export async function applyEdit(
   change: { content: Record<string, unknown>; at: Date },
   now: Date,
 ): Promise<NewEvent[]> {
-  if (message.deleted_at) return [];
+  if (message.deleted_at || isOvertaken(message, change.at)) return [];
   // They belong to the old words: whom the new ones mention comes with them.
   const { mentions: _, preview: __, ...kept } = message.content;
   const content = { ...kept, ...change.content };
@@ -67,6 +68,11 @@ export async function applyEdit(
   ]);
   if (isStatusReply(message)) await changePosted(sql, message, wordsOf(content));
   return [eventOf(message, 'message.edited', { ...changedFamily(message, change.at), content }, now)];
+}
+
+/** Edits of received messages all have the network's times; those of our own may have ours, which it does not share. */
+function isOvertaken({ direction, edited_at: before }: ChangedMessage, at: Date): boolean {
+  return direction === 'inbound' && before !== null && at < before;
 }
 
 /** Deleted for everyone: what it said is forgotten here too. Gives message.deleted and `<family>.deleted`. */

@@ -228,6 +228,37 @@ describe('a change by a phone', () => {
     assert.deepEqual(body.content, { text: 'never mind' });
   });
 
+  test('that edits a text before an edit that has arrived already changes nothing', async () => {
+    const phone = pipeline.newPhone();
+    const say = (text: string) =>
+      pipeline.sandbox.post(`/phones/${phone}/messages`, { to: instance.phone, text });
+    const { id: theirs } = await say('first');
+    const received = await pipeline.event(instance, 'text.received', (data) => data.phone === phone);
+    const [id] = received.data.message_ids;
+    const chat = `${phone}@s.whatsapp.net`;
+    const editedAt = Date.parse(received.data.timestamp);
+    // The network repeats a message that could not be read, and others go on meanwhile.
+    for (const [env, text, at] of [
+      ['LATER', 'third', editedAt + 20_000],
+      ['EARLIER', 'second', editedAt + 10_000],
+      ['LATEST', 'fourth', editedAt + 20_000],
+      ['BEFORE', 'second again', editedAt + 10_000],
+    ]) {
+      const event = { k: 'edited', id: theirs, env, chat, from: chat, content: { text }, at };
+      await pipeline.sandbox.post('/events', { account: instance.phone, event });
+    }
+    await say('behind it');
+    await pipeline.event(instance, 'text.received', ({ content }) => content.text === 'behind it');
+    assert.deepEqual((await pipeline.call(instance, 'GET', `/message/${id}`)).body.content, {
+      text: 'fourth',
+    });
+    const edits = (await pipeline.eventsOf(id)).filter(({ type }) => type === 'message.edited');
+    assert.deepEqual(
+      edits.map(({ data }) => data.content.text),
+      ['third', 'fourth'],
+    );
+  });
+
   test('edits or deletes the stored message, and causes one event', async () => {
     const phone = pipeline.newPhone();
     const inbound = await pipeline.sandbox.post(`/phones/${phone}/messages`, {
