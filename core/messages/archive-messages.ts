@@ -57,7 +57,7 @@ export async function archiveMessages(deps: ArchiveDeps): Promise<Removed> {
     owner = next.rows[0];
     if (!owner || signal.aborted) return removed;
     if (owner.days === null || owner.instanceId === deps.exceptInstanceId) continue;
-    const before = firstIdAt(startOfMonth(new Date(clock.now().getTime() - owner.days * DAY_MS)));
+    const before = startOfMonth(new Date(clock.now().getTime() - owner.days * DAY_MS));
     let after = FIRST_ID;
     while (!signal.aborted) {
       const taken = await removeSome(deps, owner, { after, before }, removed);
@@ -80,7 +80,7 @@ type Past = MessageRow & { version: string };
 
 interface Range {
   after: string;
-  before: string;
+  before: Date;
 }
 
 /** Removes what fits into one file; gives the last id that it read, null when nothing was left. */
@@ -116,7 +116,7 @@ function readPast(db: Db, { instanceId }: Owner, { after, before }: Range) {
     while (ids.length < FILE_MESSAGES && bytes < FILE_BYTES) {
       const { rows } = await db.query<Past & { bytes: number }>({
         ...PAGE,
-        values: [instanceId, before, ids.at(-1) ?? after, PAGE_ROWS, PAGE_BYTES],
+        values: [instanceId, firstIdAt(before), ids.at(-1) ?? after, PAGE_ROWS, PAGE_BYTES, before],
       });
       if (rows.length === 0) return;
       for (const { id, version } of rows) {
@@ -214,14 +214,17 @@ LEFT JOIN companies c ON c.id = m.company_id`,
 const NO_WORK =
   'NOT EXISTS (SELECT FROM outbox o WHERE o.instance_id = m.instance_id AND o.message_id = m.id)';
 
-/** The range of ids is spelled as in `ownedSql`, for the same reason. */
+/**
+ * The range of ids is spelled as in `ownedSql`, for the same reason. A scheduled send has its id from when it was scheduled, so
+ * the time of the message counts as well.
+ */
 const PAGE = {
   name: 'archive-page',
   text: `
 WITH RECURSIVE past AS MATERIALIZED (
   SELECT array_agg(id ORDER BY id) AS ids FROM (
     SELECT id FROM messages m
-    WHERE (instance_id, id) > ($1, $3) AND (instance_id, id) < ($1, $2) AND ${NO_WORK}
+    WHERE (instance_id, id) > ($1, $3) AND (instance_id, id) < ($1, $2) AND created_at < $6 AND ${NO_WORK}
     ORDER BY instance_id, id LIMIT $4
   ) AS page
 ), ${fittingSql({ table: 'messages', column: 'content', ids: '(SELECT ids FROM past)', maxBytes: '$5::bigint' })}

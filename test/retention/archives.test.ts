@@ -156,6 +156,14 @@ describe('messages past their retention', () => {
     ]);
   });
 
+  it('are kept by when they were sent, however long ago they were scheduled', async () => {
+    const [scheduled, sent] = await fill(instanceId, new Date('2031-01-01T00:00:00Z'), 2, 1_000);
+    await media.parts.db.query('UPDATE messages SET created_at = $2 WHERE id = $1', [scheduled, FIRST_KEPT]);
+    assert.deepEqual(await run(), { messages: 1, archives: 1 });
+    assert.deepEqual(await kept(), [scheduled]);
+    assert.deepEqual((await Promise.all((await archives()).map(read))).flatMap(idsOf), [sent]);
+  });
+
   it('go with a later round when they change while they are archived', async () => {
     const [first] = await fill(instanceId, new Date('2031-01-01T00:00:00Z'), 3, 1_000);
     const storage = media.media.storage!;
