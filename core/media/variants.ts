@@ -88,7 +88,10 @@ export async function saveVariant(
         INSERT INTO media_variants (media_id, variant, storage_key, mime_type, size_bytes, details, created_at,
                                     company_id)
         SELECT id, $2, $3, $4, $5, $6, $7, company_id FROM media, room WHERE id = $1 AND room.fits
-        ON CONFLICT DO NOTHING RETURNING true AS made
+        -- Media without bytes of its own was looked at for another type of message before.
+        ON CONFLICT (media_id, variant) DO UPDATE SET details = media_variants.details || excluded.details
+        WHERE media_variants.storage_key IS NULL AND excluded.storage_key IS NULL
+        RETURNING true AS made
       ), kept AS (
         DELETE FROM media_trash WHERE storage_key = $3 AND EXISTS (SELECT 1 FROM made)
       )

@@ -255,6 +255,27 @@ describe('a media send', () => {
     assert.deepEqual([moving.widthPx, moving.heightPx], [65, 48]);
   });
 
+  test('is inspected for its type, whatever type the same media was sent as before', async () => {
+    const shown = async (bytes: Buffer, before: string, type: string) => {
+      const mediaId = await store(bytes);
+      await prepare(mediaId, before);
+      return prepare(mediaId, type);
+    };
+    // With a byte more it is none of the stickers of other tests.
+    const moving = Buffer.concat([await animatedWebp(), Buffer.alloc(1)]);
+    const sticker = await shown(moving, 'document', 'sticker');
+    assert.deepEqual([sticker.animated, sticker.widthPx, sticker.heightPx], [true, 65, 48]);
+    const image = await shown(await jpeg({ width: 641, height: 480 }), 'document', 'image');
+    assert.equal(image.widthPx, 641);
+    assert.ok(image.thumbnail);
+    const video = await shown(await mp4(4), 'audio', 'video');
+    assert.deepEqual([video.widthPx, video.heightPx, video.durationS], [320, 180, 4]);
+    assert.ok(video.thumbnail);
+    assert.equal((await shown(await mp3(4), 'document', 'audio')).durationS, 4);
+    const broken = (await jpeg({ width: 800, height: 601, noise: true })).subarray(0, 3_000);
+    assert.equal(await reasonOf(shown(broken, 'document', 'image')), 'media_invalid');
+  });
+
   test('with a GIF becomes a silent video that phones loop', async () => {
     const loop = await prepare(await store(await gif(), 'gif'), 'gif');
     assert.equal(loop.mimeType, 'video/mp4');

@@ -1,7 +1,7 @@
 import { open, rm, stat } from 'node:fs/promises';
 import type { StoredMedia } from '@posthorn/core/media/find-media.ts';
 import { MediaUnusable } from '@posthorn/core/media/media-port.ts';
-import type { NewVariant, VariantDetails, VariantName } from '@posthorn/core/media/variants.ts';
+import type { MediaVariant, NewVariant, VariantDetails, VariantName } from '@posthorn/core/media/variants.ts';
 import { isWholeWebp } from '@posthorn/core/media/webp.ts';
 import { convertLoop, LOOP_TYPE } from './convert-loop.ts';
 import { convertVoice, VOICE_TYPE } from './convert-voice.ts';
@@ -38,8 +38,8 @@ export async function makeVariant(
   signal: AbortSignal,
 ): Promise<NewVariant> {
   const { stored, name } = making;
-  // Documents are sent unchanged, without inspection.
-  if (name === 'plain' && !isLookedAt(stored.mimeType, making.type)) return plain(stored, {});
+  const look = lookFor(deps, stored, making.type);
+  if (name === 'plain' && look === null) return plain(stored, {});
   const source = await deps.media.storage.open(stored.storageKey);
   // Copied from the bucket to a local file, because ffmpeg and the image library seek in it.
   const input = await deps.media.spool.write(source).finally(() => source.destroy());
@@ -47,7 +47,7 @@ export async function makeVariant(
   try {
     if (name === 'voice') return await makeVoice(deps, stored, { input: input.path, output }, signal);
     if (name === 'loop') return await makeLoop(deps, { input: input.path, output }, signal);
-    return plain(stored, await inspect(deps, making, input.path, signal));
+    return plain(stored, await inspect(deps, { ...making, look }, input.path, signal));
   } catch (err) {
     await rm(output, { force: true });
     throw err;
@@ -56,8 +56,28 @@ export async function makeVariant(
   }
 }
 
-function isLookedAt(mimeType: string, type: string): boolean {
-  return type !== 'document' && /^(image|video|audio)\//.test(mimeType);
+type Look = 'picture' | 'film' | 'sound' | null;
+
+/**
+ * How media is inspected for a message of this type. Documents are sent without; without ffmpeg a video is sent without its
+ * thumbnail.
+ */
+function lookFor({ ffmpeg }: Pick<PreparerDeps, 'ffmpeg'>, { mimeType }: StoredMedia, type: string): Look {
+  if (type === 'document') return null;
+  if (mimeType.startsWith('image/')) return isReadableImage(mimeType) ? 'picture' : null;
+  if (!ffmpeg || !/^(video|audio)\//.test(mimeType)) return null;
+  return mimeType.startsWith('audio/') || type === 'audio' ? 'sound' : 'film';
+}
+
+/** Whether a variant that was made for a message of any type has what one of this type shows. */
+export function suffices(
+  deps: Pick<PreparerDeps, 'ffmpeg'>,
+  { name, details }: MediaVariant,
+  stored: StoredMedia,
+  type: string,
+): boolean {
+  const look = name === 'plain' ? lookFor(deps, stored, type) : null;
+  return look === null || (look === 'sound' ? details.durationS : details.widthPx) !== undefined;
 }
 
 function plain(stored: StoredMedia, details: VariantDetails): NewVariant {
@@ -101,21 +121,17 @@ async function fileOf(
 
 async function inspect(
   deps: PreparerDeps,
-  { stored, type }: Making,
+  { stored, type, look }: Making & { look: Look },
   path: string,
   signal: AbortSignal,
 ): Promise<VariantDetails> {
-  const { mimeType } = stored;
   if (type === 'sticker') await checkSticker(path, stored.sizeBytes);
-  if (mimeType.startsWith('image/')) {
-    if (!isReadableImage(mimeType)) return {};
-    const look = await inspectImage(path);
-    return stored.animated ? { ...look, animated: true } : look;
+  if (look === 'picture') {
+    const seen = await inspectImage(path);
+    return stored.animated ? { ...seen, animated: true } : seen;
   }
-  // Without ffmpeg a video is sent without its thumbnail.
-  if (!deps.ffmpeg) return {};
-  if (mimeType.startsWith('audio/') || type === 'audio') return inspectSound(deps.ffmpeg, path, signal);
-  return inspectVideo(deps.ffmpeg, path, signal);
+  const ffmpeg = requireFfmpeg(deps);
+  return look === 'sound' ? inspectSound(ffmpeg, path, signal) : inspectVideo(ffmpeg, path, signal);
 }
 
 async function checkSticker(path: string, sizeBytes: number): Promise<void> {

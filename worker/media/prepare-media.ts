@@ -7,7 +7,7 @@ import { findVariant, type MediaVariant, saveVariant } from '@posthorn/core/medi
 import type { OutboundMedia } from '@posthorn/core/network/driver.ts';
 import type { Storage } from '@posthorn/core/platform/storage/storage.ts';
 import { StorageMissing } from '@posthorn/core/platform/storage/storage.ts';
-import { makeVariant, variantFor } from './make-variant.ts';
+import { makeVariant, suffices, variantFor } from './make-variant.ts';
 import type { PreparerDeps } from './preparer-deps.ts';
 import { ConversionFailed } from './run-ffmpeg.ts';
 import type { MediaPreparer } from './worker-media.ts';
@@ -41,7 +41,7 @@ export function createMediaPreparer(deps: PreparerDeps): MediaPreparer {
   ): Promise<MediaVariant> {
     const name = variantFor(stored, desired);
     const known = await findVariant(media, stored.mediaId, name);
-    if (known) return known;
+    if (known && suffices(deps, known, stored, desired.type)) return known;
     const key = `${stored.mediaId} ${name} ${desired.type}`;
     const failed = failures.get(key);
     if (failed && failed.until > performance.now()) throw new MediaUnusable(failed.reason);
