@@ -218,4 +218,25 @@ describe('a file that is converted from stored media', () => {
     await preparer.prepare(scope, { mediaId, type: 'audio', voice: false }, AbortSignal.timeout(60_000));
     assert.equal(await used(), before);
   });
+
+  test('is made as soon as there is room again', async () => {
+    const { preparer } = await openWorkerMedia({
+      config: media.config,
+      media: media.media,
+      log: media.parts.log,
+    });
+    const scope = { companyId: company.companyId, instanceId };
+    const { mediaId } = await media.media.sources.fromBase64(scope, wav(2).toString('base64'), 'audio');
+    const filler = await upload(bigJpeg(MB));
+    await allow(1);
+    const prepare = () =>
+      preparer.prepare(scope, { mediaId, type: 'audio', voice: true }, AbortSignal.timeout(60_000));
+    await assert.rejects(
+      prepare(),
+      (err) => err instanceof MediaUnusable && err.reason === 'media_storage_full',
+    );
+    const path = `/v1/instances/${instanceId}/media/${filler.body.media_id}`;
+    assert.equal((await media.call('DELETE', path, { key: company.apiKey })).status, 204);
+    assert.equal((await prepare()).mimeType, 'audio/ogg; codecs=opus');
+  });
 });

@@ -61,7 +61,8 @@ export function createMediaPreparer(deps: PreparerDeps): MediaPreparer {
         const unusable = unusableOf(err, desired.type);
         if (!unusable) throw err;
         deps.log.debug({ err, media_id: stored.mediaId }, 'preparing media failed for good');
-        remember(key, unusable);
+        // Room may be made at any moment.
+        if (unusable.reason !== 'media_storage_full') remember(key, unusable);
         throw unusable;
       })
       .finally(() => making.delete(key));
