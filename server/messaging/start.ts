@@ -9,6 +9,7 @@ import { reconnectCounter } from '@posthorn/core/platform/database/watch-pool.ts
 import { listenFault } from '@posthorn/core/platform/listen-fault.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
+import { startLoop } from '@posthorn/core/platform/process/loop.ts';
 import type { Metrics } from '@posthorn/core/platform/process/metrics.ts';
 import type { Shutdown } from '@posthorn/core/platform/process/shutdown.ts';
 import type { Trace } from '@posthorn/core/platform/tracing/trace.ts';
@@ -18,6 +19,7 @@ import { messagingEntities } from './entities.ts';
 
 /** All accepts share one connection; the rate limiter and the event feeds use the others. */
 const HOT_POOL_SIZE = 4;
+const SWEEP_EVERY_MS = 600_000;
 
 /**
  * Starts the messaging role and listens: the same in `npm run messaging` and in standalone. `shutdown` closes
@@ -69,6 +71,15 @@ export async function startMessaging(deps: {
   const bus = deps.bus ?? (await openBus({ url, log, shutdown, name: 'messaging', onLost }));
   const media = await openMedia({ config, db: answeringInTime(db), clock: deps.clock });
   shutdown.add('media', () => media.close());
+  if (media.storage) {
+    // The workers sweep their own, which may be on other machines.
+    const sweeping = startLoop({
+      everyMs: SWEEP_EVERY_MS,
+      run: async () => void (await media.spool.sweep(new Date())),
+      onError: (err) => log.warn({ err }, 'removing abandoned uploads failed, will be retried'),
+    });
+    shutdown.add('spool', () => sweeping.stop());
+  }
   const server = await createMessagingServer({
     ...deps,
     media,
