@@ -123,6 +123,29 @@ describe('the disk storage', () => {
   });
 });
 
+describe('the disk storage of a new installation', () => {
+  test('takes the first objects at the same time', async (t) => {
+    const root = await mkdtemp(path.join(tmpdir(), 'posthorn-storage-'));
+    t.after(() => rm(root, { recursive: true, force: true, maxRetries: 10 }));
+    const bothAsk = Promise.withResolvers<void>();
+    let asked = 0;
+    const storage = await createDiskStorage({
+      directory: root,
+      async isInUse() {
+        asked += 1;
+        if (asked === 2) bothAsk.resolve();
+        else return bothAsk.promise.then(() => false);
+        // The other one is stored before the second answer comes.
+        await Promise.race(storing);
+        return true;
+      },
+    });
+    const storing = [1, 2].map((nth) => storeBytes(storage, `1/${nth}`, Buffer.from('x')));
+    await Promise.all(storing);
+    assert.equal(asked, 2);
+  });
+});
+
 describe('the gcs storage', () => {
   test('sends small files at once and large ones in chunks that can be taken up again', async () => {
     gcs.asked.length = 0;

@@ -24,7 +24,8 @@ export async function createDiskStorage(options: {
   /** Marks the folder of a new installation, or one whose files were copied there. */
   async function isThere(): Promise<boolean> {
     if (await exists(marker)) return true;
-    if (!(await hasObjects(root)) && (await options.isInUse?.())) return false;
+    // Another write may have marked it meanwhile, and stored the first object.
+    if (!(await hasObjects(root)) && (await options.isInUse?.())) return exists(marker);
     await (await open(marker, 'a')).close();
     return true;
   }
