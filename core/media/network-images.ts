@@ -3,7 +3,7 @@ import { MINUTE_MS } from '../platform/durations.ts';
 import { hashKey } from '../platform/hashes.ts';
 import { createOutbound } from '../platform/http/outbound-http.ts';
 import type { Clock } from '../platform/process/clock.ts';
-import { createLimiter, type Limiter } from '../platform/process/limiter.ts';
+import { createCompanyLimiter } from '../platform/process/company-limiter.ts';
 import type { MediaFinder } from './find-media.ts';
 import type { MediaDeps } from './media-deps.ts';
 import type { MediaScope } from './media-port.ts';
@@ -49,17 +49,15 @@ export function createNetworkImages(
     fetchTimeoutMs: ONE_TIMEOUT_MS,
     fetchMaxBytes: MAX_BYTES,
   });
-  const all = createLimiter(AT_ONCE_IN_ALL);
-  const ofCompany = createLimiters(AT_ONCE);
+  const limiter = createCompanyLimiter({ each: AT_ONCE, all: AT_ONCE_IN_ALL });
   const failures = createFailures(deps.clock);
 
   async function keepOne(scope: MediaScope, url: string, signal: AbortSignal): Promise<string | null> {
     const key = hashKey(scope.instanceId, url);
     if (failures.has(key)) return null;
     try {
-      const fetched = await ofCompany(scope.companyId, (own) =>
-        own.run(() => all.run(() => sources.fromUrl(scope, url, 'image', { signal }), signal), signal),
-      );
+      const fetch = () => sources.fromUrl(scope, url, 'image', { signal });
+      const fetched = await limiter.run(scope.companyId, fetch, signal);
       return fetched.mediaId;
     } catch {
       // It had its time, unless this answer ran out of its own first.
@@ -83,22 +81,6 @@ export function createNetworkImages(
       return kept;
     },
     close: () => outbound.close(),
-  };
-}
-
-/** A limiter for each company that has something running or waiting. */
-function createLimiters(limit: number) {
-  const held = new Map<number, { limiter: Limiter; users: number }>();
-  return async <T>(companyId: number, use: (limiter: Limiter) => Promise<T>): Promise<T> => {
-    const own = held.get(companyId) ?? { limiter: createLimiter(limit), users: 0 };
-    held.set(companyId, own);
-    own.users += 1;
-    try {
-      return await use(own.limiter);
-    } finally {
-      own.users -= 1;
-      if (own.users === 0) held.delete(companyId);
-    }
   };
 }
 

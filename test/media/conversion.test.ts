@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
@@ -11,6 +12,8 @@ import { openWorkerMedia } from '@posthorn/worker/media/open-worker-media.ts';
 import type { MediaPreparer } from '@posthorn/worker/media/worker-media.ts';
 import sharp from 'sharp';
 import { tellFigure } from '../support/figures.ts';
+import { waitFor } from '../support/process.ts';
+import { seedCompany, seedInstance } from '../support/seed.ts';
 import {
   amr,
   animatedWebp,
@@ -165,6 +168,23 @@ describe('a voice note', () => {
     assert.equal(variants.rowCount, 1);
     const again = await prepare(mediaId, 'audio', true);
     assert.deepEqual(await bytesOf(await again.open()), await bytesOf(await made[0]!.open()));
+  });
+
+  test('waits for no more than one conversion of a company that has many under way', async () => {
+    const count = 6 * Math.max(1, Math.floor(availableParallelism() / 2)) + 2;
+    const many = await Promise.all(Array.from({ length: count }, (_, nth) => store(wav(20 + nth), 'audio')));
+    const other = await seedCompany(media.parts.db);
+    const others = {
+      companyId: other.companyId,
+      instanceId: await seedInstance(media.parts.db, other.companyId),
+    };
+    const { mediaId } = await media.media.sources.fromBase64(others, wav(1).toString('base64'), 'audio');
+    let finished = 0;
+    const converting = Promise.all(many.map((id) => prepare(id, 'audio', true).then(() => finished++)));
+    await waitFor(() => finished > 0);
+    await preparer.prepare(others, { mediaId, type: 'audio', voice: true }, AbortSignal.timeout(60_000));
+    assert.ok(finished <= count / 2, `${finished} of ${count}`);
+    await converting;
   });
 
   test('fails for good, with a reason, when its file has no sound', async () => {

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { createInboundStore } from '@posthorn/core/media/inbound-store.ts';
 import type { OpenedMedia } from '@posthorn/core/media/open-media.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
-import { createLimiter } from '@posthorn/core/platform/process/limiter.ts';
+import { createCompanyLimiter } from '@posthorn/core/platform/process/company-limiter.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { findFfmpeg } from './find-ffmpeg.ts';
 import { createMediaPreparer } from './prepare-media.ts';
@@ -31,9 +31,10 @@ export async function openWorkerMedia(deps: {
   else if (ffmpeg.wrap.length === 0)
     log.info('ffmpeg runs with network access: user namespaces are not allowed here');
   const opened = { ...media, storage };
+  const limiter = createCompanyLimiter({ each: CONVERSIONS_MAX, all: CONVERSIONS_MAX });
   return {
     sources,
-    preparer: createMediaPreparer({ media: opened, ffmpeg, limiter: createLimiter(CONVERSIONS_MAX), log }),
+    preparer: createMediaPreparer({ media: opened, ffmpeg, limiter, log }),
     inbound: createInboundStore(opened, { silenceMs: Math.min(SILENCE_MS, media.fetchTimeoutMs) }),
   };
 }

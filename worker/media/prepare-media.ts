@@ -55,7 +55,7 @@ export function createMediaPreparer(deps: PreparerDeps): MediaPreparer {
       });
     }
     const made = limiter
-      .run(() => makeVariant(deps, { stored, name, type: desired.type }, signal), signal)
+      .run(stored.companyId, () => makeVariant(deps, { stored, name, type: desired.type }, signal), signal)
       .then((variant) => saveVariant(media, stored, variant))
       .catch((err) => {
         const unusable = unusableOf(err, desired.type);

@@ -1,5 +1,5 @@
 import type { OpenedMedia } from '@posthorn/core/media/open-media.ts';
-import type { Limiter } from '@posthorn/core/platform/process/limiter.ts';
+import type { CompanyLimiter } from '@posthorn/core/platform/process/company-limiter.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import type { Storage } from '@posthorn/core/platform/storage/storage.ts';
 import type { Ffmpeg } from './find-ffmpeg.ts';
@@ -9,6 +9,6 @@ export interface PreparerDeps {
   /** Null: this machine has none. */
   ffmpeg: Ffmpeg | null;
   /** Limits concurrent conversions in this process. */
-  limiter: Limiter;
+  limiter: CompanyLimiter;
   log: Log;
 }
