@@ -121,6 +121,27 @@ describe('the disk storage', () => {
     );
     await assert.rejects(storage.open('1/2/gone'), StorageMissing);
   });
+
+  test('keeps no folder of a company without objects, and loses none that comes meanwhile', async () => {
+    const storage = storages.disk!;
+    const root = path.join(directory, 'disk');
+    const keys = ['77/instance/ab/one', '77/instance/cd/two'] as const;
+    for (const key of keys) await storeBytes(storage, key, Buffer.from('x'));
+    await storage.remove(keys[0]);
+    assert.deepEqual(await readdir(path.join(root, '77', 'instance')), ['cd']);
+    await storage.remove(keys[1]);
+    assert.ok(!(await readdir(root)).includes('77'));
+    await Promise.all(
+      Array.from({ length: 8 }, async (_, nth) => {
+        for (let round = 0; round < 25; round += 1) {
+          const key = `77/instance/ab/${nth}-${round}`;
+          await storeBytes(storage, key, Buffer.from('y'));
+          await storage.remove(key);
+        }
+      }),
+    );
+    assert.ok(!(await readdir(root)).includes('77'));
+  });
 });
 
 describe('the disk storage of a new installation', () => {

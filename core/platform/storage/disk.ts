@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import { access, copyFile, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { access, copyFile, mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { makeFolder } from '../process/make-folder.ts';
 import { type Storage, StorageError, StorageMissing } from './storage.ts';
@@ -41,13 +41,11 @@ export async function createDiskStorage(options: {
     writeMemoryBytes: 512 * 1024,
     async put(key, file) {
       const target = fileOf(key);
-      const folder = path.dirname(target);
       try {
         if (!(await isThere())) throw new Error('the folder is empty, and objects were stored in it');
-        await mkdir(folder, { recursive: true });
         await syncToDisk(file.path);
         await moveInto(file.path, target);
-        await syncToDisk(folder);
+        await syncToDisk(path.dirname(target));
       } catch (cause) {
         throw new StorageError('the file could not be stored', { cause });
       }
@@ -64,22 +62,51 @@ export async function createDiskStorage(options: {
       return handle.createReadStream(range ? { start: range.start, end: range.end } : {});
     },
     async remove(key) {
+      const file = fileOf(key);
       try {
-        await rm(fileOf(key));
+        await rm(file);
       } catch (cause) {
-        if (isMissing(cause) && (await isThere().catch(() => false))) return;
-        throw new StorageError('the file could not be removed', { cause });
+        if (!isMissing(cause) || !(await isThere().catch(() => false)))
+          throw new StorageError('the file could not be removed', { cause });
       }
+      // Without the mark, only what lies in the folder says that it is ours.
+      if (await exists(marker)) await removeEmptyFolders(path.dirname(file), root);
     },
     async close() {},
   };
+}
+
+const MOVES = 10;
+
+/** Makes the folder too, and again when the removal of its last object removes it meanwhile. */
+async function moveInto(from: string, target: string): Promise<void> {
+  for (let nth = 1; ; nth += 1) {
+    try {
+      await mkdir(path.dirname(target), { recursive: true });
+      return await move(from, target);
+    } catch (err) {
+      if (nth === MOVES || !isMissing(err)) throw err;
+    }
+  }
+}
+
+/** Up to the folder `root`, which stays. */
+async function removeEmptyFolders(folder: string, root: string): Promise<void> {
+  for (let at = folder; at !== root; at = path.dirname(at)) {
+    try {
+      await rmdir(at);
+    } catch {
+      // It holds something, or is gone.
+      return;
+    }
+  }
 }
 
 /**
  * A rename is atomic: nobody sees half an object. From another file system, the file is first copied next to its
  * destination.
  */
-async function moveInto(from: string, target: string): Promise<void> {
+async function move(from: string, target: string): Promise<void> {
   try {
     await rename(from, target);
   } catch (err) {
