@@ -105,8 +105,13 @@ export function createCompanyFeed(deps: CompanyFeedDeps, companyId: number): Com
 function remove(feed: FeedContext, reader: FeedReader): void {
   reader.state = 'gone';
   feed.readers.delete(reader);
+  leaveLive(feed, reader);
+}
+
+/** Nothing is read on from a head without live readers: it would fall behind what it is taken for, the present. */
+function leaveLive(feed: FeedContext, reader: FeedReader): void {
   feed.live.remove(reader);
-  if (feed.readers.size === 0) feed.position = null;
+  if (feed.live.isEmpty()) feed.position = null;
 }
 
 function goLive(feed: FeedContext, reader: FeedReader): void {
@@ -130,8 +135,8 @@ async function readOn(feed: FeedContext): Promise<EventPage | null> {
       nowMs: deps.nowMs(),
     }),
   );
-  // The last reader left while this was under way: the next one sets its own head.
-  if (feed.position === null) return null;
+  // The last live reader left while this was under way: the next one has set its own head, or will.
+  if (feed.position !== position) return null;
   // First, because a reader that steps back must be before the new position, not at it.
   feed.position = page.next;
   if (page.ahead) resetAll(feed, page.next);
@@ -172,7 +177,7 @@ function deliver(feed: FeedContext, page: EventPage, head: Cursor | null): void 
 }
 
 function stepBack(feed: FeedContext, reader: FeedReader): void {
-  feed.live.remove(reader);
+  leaveLive(feed, reader);
   reader.state = 'behind';
 }
 

@@ -147,6 +147,35 @@ test('a reader that begins while the last other one leaves gets its events', asy
   assert.deepEqual(sink.ends, ['shutdown']);
 });
 
+test('a stream without a cursor begins with the present, also while the only other reader is slow', async (t) => {
+  const feed = createEventFeed({ ...parts, retentionDays: 14 });
+  const takes: (() => void)[] = [];
+  t.after(async () => {
+    for (const take of takes) take();
+    await feed.close();
+  });
+  const { companyId } = company;
+  const start = await feed.present(companyId);
+  const subscribe = (after: Cursor, sink: EventSink) =>
+    feed.subscribe({ companyId, filter: ALL, after, sink });
+  const quick = recordingSink();
+  const leaving = await subscribe(start, quick);
+  await subscribe(start, {
+    ...recordingSink(),
+    write: () => 1024 * 1024,
+    drained: () => new Promise((resolve) => void takes.push(resolve)),
+  });
+  await emit();
+  await waitFor(() => quick.ids.length === 1 && feed.readers().behind === 1 && takes.length > 0);
+  leaving.close();
+  await emit();
+  const fresh = recordingSink();
+  await subscribe(await feed.present(companyId), fresh);
+  const eventId = await emit();
+  await waitFor(() => fresh.ids.includes(eventId));
+  assert.deepEqual(fresh.ids, [eventId]);
+});
+
 describe('the credentials of a live connection', () => {
   function fakeBus() {
     let onAuth: (payload: string) => void = () => undefined;
