@@ -161,6 +161,7 @@ async function hand(
 ): Promise<boolean> {
   if (page.ahead) reader.sink.reset(page.next);
   reader.position = page.next;
+  if (batch.events.length > 0) reader.wasFed = true;
   const bytes = batch.events.length === 0 ? 0 : reader.sink.write(batch);
   deps.held.note(company.companyId, reader.sink, bytes);
   if (bytes > HIGH_WATER_BYTES && !(await takesItAll(company, reader, deps.stallMs))) return false;

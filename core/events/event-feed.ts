@@ -9,7 +9,7 @@ import { type CompanyFeed, createCompanyFeed } from './company-feed.ts';
 import { type Cursor, isExpired } from './cursor.ts';
 import type { EventFilter } from './event-filter.ts';
 import type { EventSink } from './event-sink.ts';
-import type { FeedReader } from './feed-readers.ts';
+import { type FeedReader, needsHeartbeat } from './feed-readers.ts';
 import { readEventsEnd } from './read-events.ts';
 
 export interface EventFeed {
@@ -76,9 +76,7 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
 
   const sweepTimer = startSweep(deps, sweep);
   const heartbeatTimer = setInterval(() => {
-    for (const company of companies.values())
-      for (const reader of company.readers)
-        if (reader.state === 'live') reader.sink.heartbeat(reader.position);
+    for (const company of companies.values()) sendHeartbeats(company.readers);
   }, deps.heartbeatMs ?? 15_000);
 
   function feedOf(companyId: number) {
@@ -137,6 +135,13 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
       await Promise.all(all.map((company) => company.stop()));
     },
   };
+}
+
+function sendHeartbeats(readers: Iterable<FeedReader>): void {
+  for (const reader of readers) {
+    if (needsHeartbeat(reader)) reader.sink.heartbeat(reader.position);
+    reader.wasFed = false;
+  }
 }
 
 function lagOf(readers: readonly FeedReader[], nowMs: number): ReturnType<EventFeed['readers']> {

@@ -12,6 +12,8 @@ export interface FeedReader {
   /** Everything up to here was handed to the sink or is of no interest to it. */
   position: Cursor;
   state: 'behind' | 'live' | 'gone';
+  /** It was handed events since the last heartbeat. */
+  wasFed: boolean;
 }
 
 /** Bytes a connection may hold back before its reader counts as behind. */
@@ -28,7 +30,16 @@ export function newReader(filter: EventFilter, after: Cursor, sink: EventSink): 
     wants: eventPredicate(filter),
     position: after,
     state: 'behind',
+    wasFed: false,
   };
+}
+
+/**
+ * Whether a reader needs a sign of life now: one that is up to date does, and one that is behind and finds nothing that it
+ * wants. One that takes what it missed does not: a ping behind all of that would be answered late.
+ */
+export function needsHeartbeat(reader: Pick<FeedReader, 'state' | 'wasFed'>): boolean {
+  return reader.state === 'live' || (reader.state === 'behind' && !reader.wasFed);
 }
 
 /** Whether a position is that of the live readers; `head` is null while there are none. */

@@ -8,6 +8,7 @@ import {
   type FeedReader,
   FIRST_PACE,
   meetsHead,
+  needsHeartbeat,
   newReader,
   paceAfter,
   shareBatch,
@@ -41,6 +42,13 @@ test('a reader that is behind joins the others when it has reached their place',
       ['nobody is live', { more: false, next: at(1) }, null, true],
     ];
   for (const [name, page, head, meets] of table) assert.equal(meetsHead(page, head), meets, name);
+});
+
+test('a reader gets heartbeats while it is up to date, or behind without anything that it wants', () => {
+  const states = (['live', 'behind', 'gone'] as const).flatMap((state) =>
+    [false, true].map((wasFed) => ({ state, wasFed })),
+  );
+  assert.deepEqual(states.map(needsHeartbeat), [true, true, true, false, false, false]);
 });
 
 test('a reader gets the events that match its filter and that it has not seen', () => {

@@ -7,6 +7,7 @@ import { Worker } from 'node:worker_threads';
 import { type Cursor, encodeCursor } from '@posthorn/core/events/cursor.ts';
 import { createEventFeed, type EventFeed } from '@posthorn/core/events/event-feed.ts';
 import type { EventSink, StreamEnd } from '@posthorn/core/events/event-sink.ts';
+import { insertEvents } from '@posthorn/core/events/insert-events.ts';
 import type { Bus } from '@posthorn/core/platform/broker/bus.ts';
 import type { Db } from '@posthorn/core/platform/database/db.ts';
 import { createTestClock } from '@posthorn/core/platform/process/clock.ts';
@@ -17,7 +18,7 @@ import { tellFigure } from '../support/figures.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
 import { type SeededCompany, seedCompany } from '../support/seed.ts';
-import { putEvent } from './support.ts';
+import { newEvent, putEvent } from './support.ts';
 
 const ALL = { instanceId: null, types: null };
 
@@ -174,6 +175,28 @@ test('a stream without a cursor begins with the present, also while the only oth
   const eventId = await emit();
   await waitFor(() => fresh.ids.includes(eventId));
   assert.deepEqual(fresh.ids, [eventId]);
+});
+
+test('a reader that searches a long log for a rare event is told how far it has come', async (t) => {
+  const { companyId } = await seedCompany(parts.db);
+  const start = { tx: 0, id: 0, atMs: Date.now() };
+  for (let i = 0; i < 3; i += 1)
+    await insertEvents(
+      parts.db,
+      Array.from({ length: 1_000 }, () => newEvent(companyId)),
+    );
+  const { db } = watchedDb(async (name) => {
+    if (name === 'events-read-after') await delay(200);
+  });
+  const feed = createEventFeed({ ...parts, db, retentionDays: 14, heartbeatMs: 20 });
+  t.after(feed.close);
+  const seen: number[] = [];
+  const sink = { ...recordingSink(), heartbeat: ({ tx }: Cursor) => void seen.push(tx) };
+  await feed.subscribe({ companyId, filter: { types: ['label.created'] }, after: start, sink });
+  await waitFor(() => feed.readers().behind === 1 && seen.length > 0);
+  await waitFor(() => feed.readers().live === 1);
+  const pages = new Set(seen);
+  assert.ok(pages.size >= 3, `heartbeats with ${pages.size} cursors`);
 });
 
 describe('the credentials of a live connection', () => {
