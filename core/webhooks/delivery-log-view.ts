@@ -44,10 +44,12 @@ export function deliveryLogView(
   principal: Principal,
   { fits, event_created_at: _, ...row }: LogRow,
 ): DeliveryLog {
+  // A receiver may repeat in its answer what it was sent.
+  const shown = hiddenFrom(principal).includes(row.event_type) ? { payload: '', response: '' } : {};
   return {
     ...row,
     ...(fits ? {} : { payload_omitted: true as const }),
-    payload: hiddenFrom(principal).includes(row.event_type) ? '' : row.payload,
+    ...shown,
     webhook_url: addressFor(principal, row.webhook_url),
     created_at: row.created_at.toISOString(),
   };

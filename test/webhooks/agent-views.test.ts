@@ -46,7 +46,7 @@ interface Seeded extends SeededCompany {
 /** A company with one failed delivery, and a key of the role. */
 async function seedDelivery(
   role: 'owner' | 'admin' | 'agent',
-  event: { type: string; data: object } = { type: 'message.sent', data: {} },
+  event: { type: string; data: object; response?: string } = { type: 'message.sent', data: {} },
 ): Promise<Seeded> {
   const { db } = messaging.parts;
   const company = await seedCompany(db, { role });
@@ -61,9 +61,9 @@ async function seedDelivery(
   const { rows } = await db.query<{ id: number }>(
     `INSERT INTO webhook_delivery_logs (company_id, webhook_id, webhook_url, instance_id, event_id, event_type,
        event_created_at, attempt, success, status_code, error_class, response, latency_ms, created_at)
-     SELECT company_id, $1, $2, instance_id, event_id, type, created_at, 3, false, 404, 'permanent_4xx', '', 1, now()
+     SELECT company_id, $1, $2, instance_id, event_id, type, created_at, 3, false, 404, 'permanent_4xx', $4, 1, now()
      FROM events WHERE event_id = $3 RETURNING id`,
-    [webhookId, ADDRESS, eventId],
+    [webhookId, ADDRESS, eventId, event.response ?? ''],
   );
   return { ...company, instanceId, webhookId, eventId, logId: rows[0]!.id };
 }
@@ -109,6 +109,24 @@ for (const role of ['admin', 'agent'] as const)
       assert.match(text, /instance\.qr_updated/);
       assert.equal(text.includes(data.qr), role === 'admin', text);
     }
+  });
+
+for (const role of ['admin', 'agent'] as const)
+  test(`${role}: the reports show ${role === 'agent' ? 'nothing' : 'the answer'} of a receiver that repeats such a code`, async () => {
+    const data = { qr: 'a code to scan' };
+    const response = `not found: ${JSON.stringify(data)}`;
+    const seeded = await seedDelivery(role, { type: 'instance.qr_updated', data, response });
+    const query = `event_id=${seeded.eventId}&instance_id=${seeded.instanceId}`;
+    let shown = 0;
+    for (const { method, path } of routesWithAddress()) {
+      if (method !== 'GET' || path.includes(':')) continue;
+      const { status, text } = await messaging.call('GET', `${path}?${query}`, { key: seeded.apiKey });
+      if (status === 403 || !text.includes('"response"')) continue;
+      shown += 1;
+      assert.match(text, /instance\.qr_updated/, path);
+      assert.equal(text.includes(data.qr), role === 'admin', `${path}: ${text}`);
+    }
+    assert.ok(shown >= 6, `${shown} reports`);
   });
 
 test('owners and admins deliver again; agents may not', async () => {
