@@ -2,7 +2,7 @@ import type { DeliveryLog } from '@posthorn/contract/messaging/webhooks.ts';
 import type { Principal } from '../access/principal.ts';
 import { hiddenFrom } from '../events/event-filter.ts';
 import { fitsSql } from '../platform/database/paging.ts';
-import { addressFor, payloadBytesSql, payloadSql } from './report-scope.ts';
+import { addressFor, payloadBytesSql, payloadSql, responseFor } from './report-scope.ts';
 
 /**
  * The delivery logs `l` of a FROM clause with the body as it was sent, made from the event again; empty once its 14 days are
@@ -44,12 +44,11 @@ export function deliveryLogView(
   principal: Principal,
   { fits, event_created_at: _, ...row }: LogRow,
 ): DeliveryLog {
-  // A receiver may repeat in its answer what it was sent.
-  const shown = hiddenFrom(principal).includes(row.event_type) ? { payload: '', response: '' } : {};
   return {
     ...row,
     ...(fits ? {} : { payload_omitted: true as const }),
-    ...shown,
+    payload: hiddenFrom(principal).includes(row.event_type) ? '' : row.payload,
+    response: responseFor(principal, row),
     webhook_url: addressFor(principal, row.webhook_url),
     created_at: row.created_at.toISOString(),
   };

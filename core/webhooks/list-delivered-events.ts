@@ -1,7 +1,6 @@
 import { HARD_FAIL_ATTEMPTS } from '@posthorn/contract/limits.ts';
 import type { DeliveredEvent, DeliveryStatus } from '@posthorn/contract/messaging/deliveries.ts';
 import type { Principal } from '../access/principal.ts';
-import { hiddenFrom } from '../events/event-filter.ts';
 import type { Sql } from '../platform/database/db.ts';
 import { oneRow } from '../platform/database/one-row.ts';
 import { offsetOf } from '../platform/database/paging.ts';
@@ -15,6 +14,7 @@ import {
   payloadSql,
   periodStart,
   reportCompany,
+  responseFor,
 } from './report-scope.ts';
 
 export interface DeliveredEventsQuery {
@@ -55,7 +55,6 @@ export async function listDeliveredEvents(
     byWebhook: query.webhookId !== undefined,
   });
   const offset = offsetOf(query);
-  const hidden = hiddenFrom(query.principal);
   const [rows, counted] = await Promise.all([
     deps.reports.query<Row>(`${PAGE_HEAD} (${latest('$6')}) l ${PAGE_TAIL}`, [
       ...scope,
@@ -72,8 +71,7 @@ export async function listDeliveredEvents(
   return {
     data: rows.rows.map((row) => ({
       ...row,
-      // A receiver may repeat in its answer what it was sent.
-      response: hidden.includes(row.event_type) ? '' : row.response,
+      response: responseFor(query.principal, row),
       webhook_url: addressFor(query.principal, row.webhook_url),
       created_at: row.created_at.toISOString(),
     })),

@@ -1,5 +1,6 @@
 import type { Principal } from '../access/principal.ts';
 import { eventBodySql } from '../events/event-body.ts';
+import { hiddenFrom } from '../events/event-filter.ts';
 import { HOUR_MS } from '../platform/durations.ts';
 import { isUuid } from '../platform/ids.ts';
 
@@ -25,6 +26,37 @@ export function reportCompany(principal: Principal): number | null {
  */
 export function addressFor({ role, isSuperadmin }: Principal, url: string): string {
   return role === 'agent' && !isSuperadmin ? new URL(url).origin : url;
+}
+
+/** Shorter parts of an address stand in many answers, and keep no secret. */
+const SECRET_MIN_CHARS = 5;
+
+/**
+ * The answer of a receiver as a caller may see it. It may repeat what it was sent, and where: agents get none of an event
+ * whose body they may not see (EVT-19), and none with a part of the address that they may not see (WHK-25).
+ */
+export function responseFor(
+  principal: Principal,
+  log: { event_type: string; webhook_url: string; response: string },
+): string {
+  if (principal.role !== 'agent' || principal.isSuperadmin) return log.response;
+  if (hiddenFrom(principal).includes(log.event_type)) return '';
+  const { pathname, searchParams } = new URL(log.webhook_url);
+  const parts = [...pathname.split('/'), ...searchParams.values()].flatMap((part) => [
+    part,
+    encodeURIComponent(part),
+    decoded(part),
+  ]);
+  const isRepeated = parts.some((part) => part.length >= SECRET_MIN_CHARS && log.response.includes(part));
+  return isRepeated ? '' : log.response;
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 /** When a period begins: `since`, or that many hours ago; without either it has no beginning. */

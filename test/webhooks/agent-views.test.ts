@@ -129,6 +129,22 @@ for (const role of ['admin', 'agent'] as const)
     assert.ok(shown >= 6, `${shown} reports`);
   });
 
+for (const [response, isShown] of [
+  ['no such flow', true],
+  ['<pre>Cannot POST /services/T0KEN</pre>', false],
+  ['{"status":404,"path":"/services/T0KEN"}', false],
+  ['the secret T0KEN is of nobody', false],
+] as const)
+  test(`an agent sees ${isShown ? 'the answer' : 'nothing of the answer'} of a receiver: ${response}`, async () => {
+    const seeded = await seedDelivery('agent', { type: 'message.sent', data: {}, response });
+    const query = `event_id=${seeded.eventId}&instance_id=${seeded.instanceId}`;
+    for (const path of ['/v1/event-deliveries', '/v1/webhooks/events', '/v1/webhooks/stuck']) {
+      const { status, text } = await messaging.call('GET', `${path}?${query}`, { key: seeded.apiKey });
+      assert.equal(status, 200, text);
+      assert.ok(text.includes(`"response":${JSON.stringify(isShown ? response : '')}`), `${path}: ${text}`);
+    }
+  });
+
 test('owners and admins deliver again; agents may not', async () => {
   for (const [role, status] of [
     ['owner', 202],
