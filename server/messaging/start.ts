@@ -75,7 +75,7 @@ export async function startMessaging(deps: {
     // The workers sweep their own, which may be on other machines.
     const sweeping = startLoop({
       everyMs: SWEEP_EVERY_MS,
-      run: async () => void (await media.spool.sweep(new Date())),
+      run: async () => void (await media.spool.sweep(deps.clock.now())),
       onError: (err) => log.warn({ err }, 'removing abandoned uploads failed, will be retried'),
     });
     shutdown.add('spool', () => sweeping.stop());
