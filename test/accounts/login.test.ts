@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { askUntilServed } from '../support/ask-until-served.ts';
 import { waitFor } from '../support/process.ts';
 import { type AccountServer, startAccountServer } from './support/account-server.ts';
-import { type ApiAnswer, askUntilServed, refused } from './support/api-client.ts';
+import { type ApiAnswer, refused } from './support/api-client.ts';
 import { startOutage } from './support/outage.ts';
 import { newEmail, newOwner, PASSWORD, register } from './support/people.ts';
 

@@ -5,10 +5,11 @@ import { after, before, describe, test } from 'node:test';
 import { mailboxOf } from '@posthorn/core/mail/mail-budget.ts';
 import { mailName } from '@posthorn/core/mail/mail-name.ts';
 import { mails } from '@posthorn/core/mail/mails.ts';
+import { askUntilServed } from '../support/ask-until-served.ts';
 import { tellFigure } from '../support/figures.ts';
 import { PROBE_LIMIT_MS, probeWhile } from '../support/probe.ts';
 import { type AccountServer, startAccountServer } from './support/account-server.ts';
-import { type ApiAnswer, askUntilServed, refused } from './support/api-client.ts';
+import { type ApiAnswer, refused } from './support/api-client.ts';
 import { logIn, newCompanyName, newEmail, newOwner, PASSWORD, type Person } from './support/people.ts';
 
 describe('mails to one mailbox', () => {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { askUntilServed } from '../support/ask-until-served.ts';
 import { waitFor } from '../support/process.ts';
 import { seedInstance } from '../support/seed.ts';
 import { type AccountServer, startAccountServer } from './support/account-server.ts';
-import { askUntilServed, cookiesOf, refused } from './support/api-client.ts';
+import { cookiesOf, refused } from './support/api-client.ts';
 import { type InternalBilling, startInternalBilling } from './support/internal-billing.ts';
 import { logIn, newEmail, newMember, newOwner, type Person } from './support/people.ts';
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { askUntilServed } from '../support/ask-until-served.ts';
 import { type AccountServer, startAccountServer } from './support/account-server.ts';
-import { askUntilServed, refused } from './support/api-client.ts';
+import { refused } from './support/api-client.ts';
 import { codeIn } from './support/mailbox.ts';
 import { logIn, newEmail, newOwner, type Person } from './support/people.ts';
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { askUntilServed } from '../support/ask-until-served.ts';
 import { type AccountServer, startAccountServer } from './support/account-server.ts';
-import { askUntilServed, cookiesOf } from './support/api-client.ts';
+import { cookiesOf } from './support/api-client.ts';
 import { newOwner } from './support/people.ts';
 
 const AT_ONCE = 50;

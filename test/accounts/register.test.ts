@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { askUntilServed } from '../support/ask-until-served.ts';
 import { type AccountServer, startAccountServer } from './support/account-server.ts';
-import { askUntilServed, refused } from './support/api-client.ts';
+import { refused } from './support/api-client.ts';
 import { codeIn } from './support/mailbox.ts';
 import { newCompanyName, newEmail, PASSWORD } from './support/people.ts';
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { CARDS_MAX } from '@posthorn/contract/limits.ts';
+import { askUntilServed } from '../support/ask-until-served.ts';
 import { CARD_CVV, CARD_NUMBER, startTestBilling, type TestBilling, withProfile } from './billing-harness.ts';
 
 const PATH = '/v1/billing/cards';
@@ -124,7 +125,7 @@ describe('POST /v1/billing/cards/tokenize', () => {
     const company = await withProfile(billing);
     const tokenize = () =>
       billing.call('POST', `${PATH}/tokenize`, { key: company.apiKey, body: card(company) });
-    const answers = await Promise.all(Array.from({ length: CARDS_MAX + 10 }, tokenize));
+    const answers = await Promise.all(Array.from({ length: CARDS_MAX + 10 }, () => askUntilServed(tokenize)));
     assert.equal(answers.filter(({ status }) => status === 201).length, CARDS_MAX);
     assertRefused(answers.find(({ status }) => status !== 201)!, 422, 'CARD_REJECTED');
     const { body } = await billing.call('GET', PATH, { key: company.apiKey });

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { setTimeout as delay } from 'node:timers/promises';
 
 export interface ApiAnswer {
   status: number;
@@ -48,20 +47,6 @@ export function createApi(baseUrl: string): Api {
       ),
     };
   };
-}
-
-/**
- * Asks again, as a client should, while a busy machine answers 503 with Retry-After. Waits a tenth of that time, since
- * only the test itself keeps the server busy.
- */
-export async function askUntilServed(ask: () => Promise<ApiAnswer>): Promise<ApiAnswer> {
-  for (;;) {
-    const answer = await ask();
-    if (answer.status !== 503) return answer;
-    const retryAfterS = Number(answer.headers.get('retry-after'));
-    assert.ok(retryAfterS > 0, answer.text);
-    await delay(retryAfterS * 100);
-  }
 }
 
 /** The value of a `Set-Cookie` line. */
