@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { CPF } from '../billing/billing-harness.ts';
+import { newCpf } from '../billing/billing-harness.ts';
 import { waitFor } from '../support/process.ts';
 import { findBarriers, PHONE } from './support/browser.ts';
 import { makeCompany } from './support/company.ts';
@@ -8,6 +8,8 @@ import { PASSWORD, signIn } from './support/person.ts';
 import { useConsole } from './support/use-console.ts';
 
 const started = useConsole();
+/** Both companies have the same: its one trial goes to the first. */
+const OWN_CPF = newCpf();
 
 describe('billing', () => {
   // long: one subscription, whose steps need those before them
@@ -27,7 +29,7 @@ describe('billing', () => {
     await page.getByRole('button', { name: 'Save and choose a plan' }).click();
     await page.getByText('INVALID_DOCUMENT').waitFor();
     await look();
-    await page.getByLabel('Number of the document').fill(CPF);
+    await page.getByLabel('Number of the document').fill(OWN_CPF);
     await page.getByRole('button', { name: 'Save and choose a plan' }).click();
     await page.getByRole('radio', { name: 'PIX' }).check();
     await look();
@@ -70,7 +72,11 @@ describe('billing', () => {
     const { server, browser } = started;
     const subscribed = async () => {
       const company = await makeCompany(server);
-      const document = { document_type: 'cpf', document_number: CPF, legal_name: 'Padaria Sol' } as const;
+      const document = {
+        document_type: 'cpf',
+        document_number: OWN_CPF,
+        legal_name: 'Padaria Sol',
+      } as const;
       await company.billing.profile.create({ body: { ...document, email: company.email } });
       await company.billing.subscriptions.create({
         body: { plan_code: 'starter_monthly', billing_type: 'pix' },

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
-import { CPF } from '../billing/billing-harness.ts';
+import { newCpf } from '../billing/billing-harness.ts';
 import { findBarriers, PHONE } from './support/browser.ts';
 import { type Company, makeCompany } from './support/company.ts';
 import { ROOT_EMAIL } from './support/console-server.ts';
@@ -100,7 +100,11 @@ describe('the console', () => {
   describe('an add-on', () => {
     test('is bought and removed after the price was confirmed', async () => {
       const { billing, email } = company;
-      const document = { document_type: 'cpf', document_number: CPF, legal_name: 'Padaria Sol' } as const;
+      const document = {
+        document_type: 'cpf',
+        document_number: newCpf(),
+        legal_name: 'Padaria Sol',
+      } as const;
       await billing.profile.create({ body: { ...document, email } });
       await billing.subscriptions.create({ body: { plan_code: 'starter_monthly', billing_type: 'pix' } });
       const page = await enter('/billing');
@@ -129,10 +133,11 @@ describe('the console', () => {
     test('does not offer to suspend the platform itself', async () => {
       await enterAsRoot(started.server);
       const page = await enter('/admin', { email: ROOT_EMAIL });
-      await page.getByRole('button', { name: /^Suspend: Padaria/ }).waitFor();
-      const rows = page.locator('tbody tr');
-      assert.equal(await rows.count(), 2);
-      assert.equal(await page.getByRole('button', { name: /^Suspend/ }).count(), 1);
+      const suspend = page.getByRole('button', { name: /^Suspend/ });
+      await suspend.first().waitFor();
+      const companies = await page.locator('tbody tr').count();
+      assert.ok(companies >= 2);
+      assert.equal(await suspend.count(), companies - 1);
     });
   });
 

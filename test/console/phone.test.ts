@@ -24,7 +24,8 @@ const FOR_STRANGERS = {
   'oauth/complete?token=x': 'One thing left',
 };
 
-const started = useConsole();
+// It looks at lists of the whole platform that have nothing yet.
+const started = useConsole({ isNew: true });
 
 /** By the console's own router, like a link: loading everything anew takes much longer. */
 async function show(page: Page, path: string, sign: string): Promise<void> {

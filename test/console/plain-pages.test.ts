@@ -1,7 +1,7 @@
 /** Pages have one main action, say nothing twice, and cut no word. */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import { CPF } from '../billing/billing-harness.ts';
+import { newCpf } from '../billing/billing-harness.ts';
 import { type Company, makeCompany } from './support/company.ts';
 import { ROOT_EMAIL } from './support/console-server.ts';
 import { enterConsole } from './support/person.ts';
@@ -16,7 +16,7 @@ const enter = (next: string, email = company.email) => enterConsole(started, { n
 describe('a page', () => {
   before(async () => {
     company = await makeCompany(started.server);
-    const document = { document_type: 'cpf', document_number: CPF, legal_name: 'Padaria Sol' } as const;
+    const document = { document_type: 'cpf', document_number: newCpf(), legal_name: 'Padaria Sol' } as const;
     await company.billing.profile.create({ body: { ...document, email: company.email } });
   });
 

@@ -16,6 +16,7 @@ export interface TestBrowser {
   visit(size?: { width: number; height: number }, locale?: string): Promise<Visitor>;
   /** The contents of each open page, and the last answers that refused something: for a test that failed. */
   report(): Promise<string>;
+  closePages(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -76,6 +77,9 @@ export async function openBrowser(url: string, billingUrl: string): Promise<Test
         }),
       );
       return [...shown, ...refused.slice(-REFUSED_SHOWN)].join('\n');
+    },
+    async closePages() {
+      await Promise.all(browser.contexts().map((context) => context.close()));
     },
     close: () => browser.close(),
   };
