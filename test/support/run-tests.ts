@@ -41,6 +41,8 @@ const ENDS_LATE = new URL('./end-late-main.ts', import.meta.url).href;
  * machine with other things to do.
  */
 const TEST_LIMIT_S = 300;
+/** Fault tests in their larger form take three times as long. */
+const LARGER_TEST_LIMIT_S = 900;
 /** A thousand kills of WhatsApp sessions take more than an hour. */
 const FULL_TEST_LIMIT_S = 9_000;
 const TESTS_A_FILE = 3;
@@ -59,7 +61,10 @@ const { values, positionals } = parseArgs({
 const full = values['faults-full'];
 const [slowPart = 1, slowParts = 1] = values['slow-part'].split('/').map(Number);
 const isFull = full || process.env.POSTHORN_FULL === '1';
-const testLimitMs = Number(values.limit ?? (isFull ? FULL_TEST_LIMIT_S : TEST_LIMIT_S)) * 1_000;
+const isLarger = values.slow || values.all;
+const testLimitMs =
+  Number(values.limit ?? (isFull ? FULL_TEST_LIMIT_S : isLarger ? LARGER_TEST_LIMIT_S : TEST_LIMIT_S)) *
+  1_000;
 const givenBroker = process.env.AMQP_URL;
 // Addresses of real services in the caller's shell must not reach the programs under test.
 for (const name of ['AMQP_URL', 'DATABASE_URL']) delete process.env[name];
@@ -106,7 +111,7 @@ async function main(): Promise<number> {
     const heavy = files.filter((file) => isOfKind(file, 'heavy'));
     const together = files.filter((file) => !alone.includes(file) && !heavy.includes(file));
     if (full) process.env.POSTHORN_FAULTS = 'whole';
-    else if (values.slow || values.all) process.env.POSTHORN_FAULTS = 'larger';
+    else if (isLarger) process.env.POSTHORN_FAULTS = 'larger';
     const counts: Counts = { passed: 0, failed: 0, skipped: 0 };
     const times = createFileTimes();
     const failures = createFailures();
@@ -194,7 +199,7 @@ function concurrency(): number {
 
 /** The slow ones start a dozen processes each; the others spend more than half of their time waiting. */
 function heavyAtOnce(): number {
-  return values.slow || values.all ? 2 : 3;
+  return isLarger ? 2 : 3;
 }
 
 /** Tests of msgctl start processes of their own: sharing one saves nothing, and the group cannot load them. */
