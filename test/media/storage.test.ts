@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
@@ -141,6 +141,24 @@ describe('the disk storage', () => {
       }),
     );
     assert.ok(!(await readdir(root)).includes('77'));
+  });
+});
+
+describe('the disk storage whose disk is taken away', () => {
+  test('misses no object, also where a write under way has left empty folders', async (t) => {
+    const root = await mkdtemp(path.join(tmpdir(), 'posthorn-storage-'));
+    t.after(() => rm(root, { recursive: true, force: true, maxRetries: 10 }));
+    const disk = path.join(root, 'disk');
+    const storage = await createDiskStorage({ directory: disk, isInUse: async () => true });
+    await mkdir(path.join(disk, 'old'));
+    await writeFile(path.join(disk, 'old', 'object'), 'copied from elsewhere');
+    await storeBytes(storage, '1/x/ab/one', Buffer.from('x'));
+    await rename(disk, path.join(root, 'away'));
+    await mkdir(path.join(disk, '1', 'x'), { recursive: true });
+    await assert.rejects(storage.open('1/x/ab/one'), (err) => !(err instanceof StorageMissing));
+    await rm(disk, { recursive: true });
+    await rename(path.join(root, 'away'), disk);
+    assert.equal((await bytesOf(await storage.open('1/x/ab/one'))).toString(), 'x');
   });
 });
 

@@ -7,6 +7,8 @@ import { type Storage, StorageError, StorageMissing } from './storage.ts';
 const KEY = /^[\w-]+(\/[\w-]+)*$/;
 /** Lies beside the objects: a folder without it is not theirs, as the empty one below a disk that is not mounted. */
 const MARKER = '.storage';
+/** How often a write makes its folder. */
+const MOVES = 10;
 
 /**
  * Objects as files under a folder (`DATA_DIR/media`): the default, for one machine or a shared disk. `isInUse` says whether
@@ -30,6 +32,19 @@ export async function createDiskStorage(options: {
     return true;
   }
 
+  /** Makes the folder too, and again when the removal of its last object removes it meanwhile. */
+  async function moveInto(from: string, target: string): Promise<void> {
+    for (let nth = 1; ; nth += 1) {
+      if (!(await isThere())) throw new Error('the folder is empty, and objects were stored in it');
+      try {
+        await mkdir(path.dirname(target), { recursive: true });
+        return await move(from, target);
+      } catch (err) {
+        if (nth === MOVES || !isMissing(err)) throw err;
+      }
+    }
+  }
+
   function fileOf(key: string): string {
     if (!KEY.test(key)) throw new StorageError('not a key of ours');
     return path.join(root, key);
@@ -42,7 +57,6 @@ export async function createDiskStorage(options: {
     async put(key, file) {
       const target = fileOf(key);
       try {
-        if (!(await isThere())) throw new Error('the folder is empty, and objects were stored in it');
         await syncToDisk(file.path);
         await moveInto(file.path, target);
         await syncToDisk(path.dirname(target));
@@ -74,20 +88,6 @@ export async function createDiskStorage(options: {
     },
     async close() {},
   };
-}
-
-const MOVES = 10;
-
-/** Makes the folder too, and again when the removal of its last object removes it meanwhile. */
-async function moveInto(from: string, target: string): Promise<void> {
-  for (let nth = 1; ; nth += 1) {
-    try {
-      await mkdir(path.dirname(target), { recursive: true });
-      return await move(from, target);
-    } catch (err) {
-      if (nth === MOVES || !isMissing(err)) throw err;
-    }
-  }
 }
 
 /** Up to the folder `root`, which stays. */
@@ -132,9 +132,16 @@ async function syncToDisk(target: string): Promise<void> {
   }
 }
 
-/** Whether anything but what begins with a dot lies in it. */
+/**
+ * Whether a file lies in it or below; what begins with a dot does not count. A write that was under way when the disk was
+ * taken away may leave empty folders.
+ */
 async function hasObjects(folder: string): Promise<boolean> {
-  return (await readdir(folder)).some((name) => !name.startsWith('.'));
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    if (entry.name.startsWith('.')) continue;
+    if (!entry.isDirectory() || (await hasObjects(path.join(folder, entry.name)))) return true;
+  }
+  return false;
 }
 
 async function exists(file: string): Promise<boolean> {
