@@ -3,6 +3,7 @@ import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useMayManage } from './api-context.ts';
+import { OFFICIAL } from './official.ts';
 import { useUsage } from './use-usage.ts';
 
 interface View {
@@ -19,10 +20,10 @@ export const VIEWS = [
   { view: 'log', who: 'all', to: '/messages' },
   { view: 'queue', who: 'managers', to: '/messages' },
   { view: 'scheduled', who: 'all', to: '/messages' },
-  { view: 'status', who: 'all', to: '/messages/status', lackedBy: ['whatsapp-cloud'] },
+  { view: 'status', who: 'all', to: '/messages/status', lackedBy: [OFFICIAL] },
   { view: 'media', who: 'all', to: '/messages/media' },
-  { view: 'catalog', who: 'managers', to: '/messages/catalog', lackedBy: ['whatsapp-cloud'] },
-  { view: 'templates', who: 'managers', to: '/messages/templates', onlyOn: ['whatsapp-cloud'] },
+  { view: 'catalog', who: 'managers', to: '/messages/catalog', lackedBy: [OFFICIAL] },
+  { view: 'templates', who: 'managers', to: '/messages/templates', onlyOn: [OFFICIAL] },
 ] as const satisfies readonly View[];
 export type MessageView = (typeof VIEWS)[number]['view'];
 

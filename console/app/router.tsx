@@ -124,7 +124,7 @@ const pages = [
     getParentRoute: () => shell,
     path: '/messages/new',
     component: lazyPage(() => import('../pages/send/send-page.tsx'), 'SendPage'),
-    validateSearch: textsOf('instance', 'kind', 'media'),
+    validateSearch: textsOf('instance', 'kind', 'media', 'to'),
   }),
   createRoute({
     getParentRoute: () => shell,

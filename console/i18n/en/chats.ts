@@ -20,6 +20,8 @@ export const chats = {
   fromPhone: 'from the phone',
   attach: 'File',
   detach: 'Take the file out',
+  windowClosed: 'The contact has not written within 24 hours: only templates that Meta approved arrive.',
+  sendTemplate: 'Send a template',
   write: 'Write a message',
   change: 'Change the message',
   send: 'Send',

@@ -22,6 +22,8 @@ export const chats: Translations['chats'] = {
   fromPhone: 'pelo telefone',
   attach: 'Arquivo',
   detach: 'Tirar o arquivo',
+  windowClosed: 'O contato não escreveu nas últimas 24 horas: só chegam modelos aprovados pela Meta.',
+  sendTemplate: 'Enviar um modelo',
   write: 'Mensagem',
   change: 'Mude a mensagem',
   send: 'Enviar',

@@ -4,6 +4,7 @@ import { useRouter } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { textOfMessage } from '../../api/message-status.tsx';
+import { useIsOfficial } from '../../api/official.ts';
 import { ConfirmDialog } from '../../components/confirm-button.tsx';
 import { nameFor, shortText } from '../../components/row-button.tsx';
 import type { BubbleProps } from './bubble-props.ts';
@@ -18,6 +19,8 @@ export function BubbleMenu({ message, act, onQuote, onEdit }: BubbleProps) {
   const { message_id: messageId, instance_id: instanceId } = message;
   const isOwn = message.direction === 'outbound';
   const isThere = !message.deleted_at && message.status !== 'failed' && message.status !== 'queued';
+  // Official numbers can take nothing back.
+  const mayChange = !useIsOfficial(instanceId) && isThere && isOwn;
   const router = useRouter();
   const [isAsked, { open: ask, close }] = useDisclosure(false);
   const [isOpen, setOpen] = useState(false);
@@ -56,10 +59,10 @@ export function BubbleMenu({ message, act, onQuote, onEdit }: BubbleProps) {
               <Menu.Item onClick={() => onQuote(message)}>{t('chats.actions.reply')}</Menu.Item>
             </>
           )}
-          {isThere && isOwn && EDITABLE.includes(message.message_type) && (
+          {mayChange && EDITABLE.includes(message.message_type) && (
             <Menu.Item onClick={() => onEdit(message)}>{t('chats.actions.edit')}</Menu.Item>
           )}
-          {isThere && isOwn && (
+          {mayChange && (
             <Menu.Item c="var(--mantine-color-error)" onClick={ask}>
               {t('chats.actions.delete')}
             </Menu.Item>

@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { useMayManage } from '../../api/api-context.ts';
 import { ApiError } from '../../api/api-error.tsx';
 import { MutationForm } from '../../api/mutation-form.tsx';
+import { useIsOfficial } from '../../api/official.ts';
 import { Shown } from '../../api/shown.tsx';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { CopyText } from '../../components/copy-text.tsx';
@@ -23,6 +24,7 @@ interface Of {
 export function ChatDetails({ onClose, ...of }: Of & { onClose: () => void }) {
   const { t } = useTranslation();
   const party = useParty(of.instanceId, of.chatId);
+  const isOfficial = useIsOfficial(of.instanceId);
   const mayManage = useMayManage();
   return (
     <Drawer
@@ -47,7 +49,7 @@ export function ChatDetails({ onClose, ...of }: Of & { onClose: () => void }) {
         </Shown>
         {mayManage && (
           <>
-            <Labels {...of} />
+            {!isOfficial && <Labels {...of} />}
             <Notes {...of} />
           </>
         )}

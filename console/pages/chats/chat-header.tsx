@@ -2,6 +2,7 @@ import { Button, Group, Menu, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/api-error.tsx';
+import { useIsOfficial } from '../../api/official.ts';
 import { personOf } from '../../api/person-of.ts';
 import { ButtonLink } from '../../components/links.tsx';
 import { ChatDetails } from './chat-details.tsx';
@@ -15,6 +16,7 @@ export function ChatHeader(props: { instanceId: string; chatId: string; show: st
   const { data: chat } = useChat(instanceId, chatId);
   const change = useChatChange(instanceId, chatId);
   const [isOpen, details] = useDisclosure(false);
+  const isOfficial = useIsOfficial(instanceId);
   const isUnread = chat && (chat.unread_count > 0 || chat.marked_unread);
   return (
     <>
@@ -55,15 +57,19 @@ export function ChatHeader(props: { instanceId: string; chatId: string; show: st
                 <Menu.Item onClick={() => change.mutate({ what: 'read', read: isUnread === true })}>
                   {t(isUnread ? 'chats.markRead' : 'chats.markUnread')}
                 </Menu.Item>
-                <Menu.Item onClick={() => change.mutate({ what: 'pin', pinned: !chat.pinned })}>
-                  {t(chat.pinned ? 'chats.unpin' : 'chats.pin')}
-                </Menu.Item>
-                <Menu.Item onClick={() => change.mutate({ what: 'mute', muted: !chat.muted })}>
-                  {t(chat.muted ? 'chats.unmute' : 'chats.mute')}
-                </Menu.Item>
-                <Menu.Item onClick={() => change.mutate({ what: 'archive', archived: !chat.archived })}>
-                  {t(chat.archived ? 'chats.unarchive' : 'chats.archive')}
-                </Menu.Item>
+                {!isOfficial && (
+                  <>
+                    <Menu.Item onClick={() => change.mutate({ what: 'pin', pinned: !chat.pinned })}>
+                      {t(chat.pinned ? 'chats.unpin' : 'chats.pin')}
+                    </Menu.Item>
+                    <Menu.Item onClick={() => change.mutate({ what: 'mute', muted: !chat.muted })}>
+                      {t(chat.muted ? 'chats.unmute' : 'chats.mute')}
+                    </Menu.Item>
+                    <Menu.Item onClick={() => change.mutate({ what: 'archive', archived: !chat.archived })}>
+                      {t(chat.archived ? 'chats.unarchive' : 'chats.archive')}
+                    </Menu.Item>
+                  </>
+                )}
               </>
             )}
           </Menu.Dropdown>

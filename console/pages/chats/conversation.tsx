@@ -11,6 +11,7 @@ import { Composer } from './composer.tsx';
 import { foldReactions } from './fold-reactions.ts';
 import { useConversation } from './use-chats.ts';
 import { useMessageAct } from './use-composer.ts';
+import { WindowNote } from './window-note.tsx';
 
 /** The messages of a chat, the newest at the bottom, with the composer below them. */
 export function Conversation(props: { instanceId: string; chatId: string; show: string | undefined }) {
@@ -42,6 +43,7 @@ export function Conversation(props: { instanceId: string; chatId: string; show: 
         }
       </Shown>
       {act.error && <ApiError error={act.error} />}
+      <WindowNote instanceId={instanceId} chatId={chatId} />
       {quoted && <Quote message={quoted} onDrop={() => quote(null)} />}
       <Composer
         key={edited?.message_id ?? 'new'}

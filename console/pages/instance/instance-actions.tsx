@@ -3,12 +3,15 @@ import type { Instance } from '@posthorn/sdk/index.ts';
 import { useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/api-error.tsx';
+import { OFFICIAL } from '../../api/official.ts';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { ButtonLink } from '../../components/links.tsx';
 import { type InstanceAction, useInstanceAction } from './use-instance.ts';
 
 /** The actions that make sense in a state; the service refuses all others anyway. */
-function actionsOf({ state, phone }: Instance): InstanceAction[] {
+function actionsOf({ state, phone, driver }: Instance): InstanceAction[] {
+  // Its credentials connect it.
+  if (driver === OFFICIAL && !phone) return [];
   if (state === 'CREATED' || state === 'DISCONNECTED') return ['connect'];
   if (state === 'PAIRING') return ['disconnect'];
   if (state === 'CONNECTED') return ['restart', 'disconnect'];

@@ -3,11 +3,13 @@ import { Navigate, useNavigate, useParams, useSearch } from '@tanstack/react-rou
 import { useTranslation } from 'react-i18next';
 import { useMayManage } from '../../api/api-context.ts';
 import { InstanceStateBadge } from '../../api/instance-state.tsx';
+import { OFFICIAL } from '../../api/official.ts';
 import { Shown } from '../../api/shown.tsx';
 import { CopyText } from '../../components/copy-text.tsx';
 import { Facts } from '../../components/facts.tsx';
 import { Page } from '../../components/page.tsx';
 import { TimeText } from '../../components/time-text.tsx';
+import { Credentials } from './credentials.tsx';
 import { History } from './history.tsx';
 import { InstanceActions } from './instance-actions.tsx';
 import { Pairing } from './pairing.tsx';
@@ -41,7 +43,12 @@ export function InstancePage() {
               <Overview {...data} />
             </Tabs.Panel>
             <Tabs.Panel value="settings">
-              <Settings instanceId={instanceId} />
+              <Stack gap="lg">
+                <Settings instanceId={instanceId} />
+                {data.instance.driver === OFFICIAL && data.instance.phone && (
+                  <Credentials instance={data.instance} />
+                )}
+              </Stack>
             </Tabs.Panel>
           </Tabs>
         )}
@@ -55,6 +62,7 @@ function Overview({ instance, connection }: ShownInstance) {
   return (
     <Stack gap="lg">
       <InstanceActions instance={instance} />
+      {instance.driver === OFFICIAL && !instance.phone && <Credentials instance={instance} />}
       {instance.state === 'PAIRING' && <Pairing instanceId={instance.id} />}
       <Paper p="md">
         <Facts

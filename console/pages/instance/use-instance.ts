@@ -1,4 +1,4 @@
-import type { Connection, Instance } from '@posthorn/sdk/index.ts';
+import type { Connection, GiveCredentialsBody, Instance } from '@posthorn/sdk/index.ts';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useClient } from '../../api/api-context.ts';
 
@@ -25,6 +25,16 @@ export function useInstance(instanceId: string) {
     },
     refetchInterval: ({ state }) =>
       PASSING.includes(state.data?.instance.state ?? '') ? LOOK_EVERY_MS : false,
+  });
+}
+
+/** Gives an official number its credentials, which connects it. */
+export function useGiveCredentials(instanceId: string) {
+  const client = useClient();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (body: GiveCredentialsBody) => client.instances.giveCredentials({ instanceId, body }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['instances'] }),
   });
 }
 

@@ -11,7 +11,7 @@ import type { Sent } from './use-send.ts';
 
 export function SendPage() {
   const { t } = useTranslation();
-  const { instance, kind = 'text', media } = useSearch({ from: '/signed-in/shell/messages/new' });
+  const { instance, kind = 'text', media, to } = useSearch({ from: '/signed-in/shell/messages/new' });
   const kinds = useSendKinds();
   return (
     <Page title={t('messages.form.title')}>
@@ -23,7 +23,7 @@ export function SendPage() {
                 key={instance}
                 instanceId={instance}
                 kinds={known}
-                first={{ path: kind, values: { media_id: media } }}
+                first={{ path: kind, values: { media_id: media, to } }}
               >
                 {(sent, onAgain) => <Accepted instanceId={instance} sent={sent} onAgain={onAgain} />}
               </SendForm>

@@ -104,7 +104,7 @@ function TemplateCells(props: { template: MessageTemplate; isBusy: boolean; onRe
           label={t(`templates.states.${status as 'APPROVED'}`, { defaultValue: status })}
         />
         {reason && reason !== 'NONE' && (
-          <Text size="xs" className="foreign">
+          <Text size="xs" className="code-word">
             {reason}
           </Text>
         )}

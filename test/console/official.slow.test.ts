@@ -41,6 +41,57 @@ async function connectOfficial(): Promise<string> {
   return id;
 }
 
+describe('an official number', () => {
+  // long: one number, from its making to the first message to it
+  test('is connected by its credentials, and says what may be sent to a chat', async () => {
+    const [phone, customer] = ['5511988880010', '5511987650061'];
+    const number = (await server.sandbox('/cloud/numbers', { phone })) as Record<string, string>;
+    const { page, faults } = await browser.visit();
+    await page.goto(`${server.url}/console/login?next=/instances/new`);
+    await signIn(page, company.email, PASSWORD);
+    await page.getByLabel('Name').fill('Official counter');
+    await page.getByLabel('Connects by').selectOption({ label: 'Credentials of an official number at Meta' });
+    await page.getByRole('button', { name: 'Create and give the credentials' }).click();
+    await page.getByRole('heading', { name: 'Connect the official number' }).waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Connect', exact: true }).count(), 0);
+    await page.getByLabel('Phone number ID').fill(number.phone_number_id ?? '');
+    await page.getByLabel('WhatsApp Business Account ID').fill(number.business_account_id ?? '');
+    await page.getByRole('textbox', { name: 'App secret' }).fill(number.app_secret ?? '');
+    await page.getByRole('textbox', { name: 'Access token' }).fill('EAA-of-somebody-else');
+    const submit = page.getByRole('button', { name: 'Connect the number' });
+    await submit.click();
+    await page.getByText('CREDENTIALS_REFUSED').waitFor();
+    assert.deepEqual(await findBarriers(page), []);
+    await page.getByRole('textbox', { name: 'Access token' }).fill(` ${number.access_token} `);
+    await submit.click();
+    await page.locator('dd [data-tone=good]').waitFor();
+    assert.equal(await submit.count(), 0);
+    assert.ok(!(await page.content()).includes(number.access_token ?? ''));
+    await page.getByRole('tab', { name: 'Settings' }).click();
+    await page.getByRole('button', { name: 'Replace the credentials' }).waitFor();
+
+    const { data } = await company.client.instances.list();
+    const instance = data.find(({ name }) => name === 'Official counter')?.id;
+    const chat = `${customer}@s.whatsapp.net`;
+    await page.goto(`${server.url}/console/chats?instance=${instance}&chat=${chat}`);
+    const note = page.getByText('only templates that Meta approved');
+    await note.waitFor();
+    assert.deepEqual(await findBarriers(page), []);
+    await page.getByRole('link', { name: 'Send a template' }).click();
+    const to = page.getByRole('textbox', { name: 'To' });
+    await to.waitFor();
+    assert.equal(await to.inputValue(), chat);
+    await server.sandbox(`/cloud/numbers/${phone}/messages`, { from: customer, text: 'Are you open?' });
+    await page.goBack();
+    await page.getByText('Are you open?').first().waitFor();
+    await note.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Actions for this chat' }).click();
+    await page.getByRole('menuitem', { name: 'Details' }).waitFor();
+    assert.equal(await page.getByRole('menuitem', { name: 'Archive' }).count(), 0);
+    assert.deepEqual(faults, []);
+  });
+});
+
 describe('templates of an official number', () => {
   // long: one template, from its making to its end
   test('are made with an example of each placeholder, shown with the state of their review, and deleted', async () => {
