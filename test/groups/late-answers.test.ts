@@ -20,6 +20,13 @@ const statusOf = async (group: string) => (await call('GET', `/groups/${group}`)
 const until = (group: string, status: number) =>
   waitFor(async () => (await statusOf(group)) === status || undefined);
 
+/** Waits until the network has the question, whose answer is late. */
+const isAsked = () =>
+  waitFor(async () => {
+    const { body } = await pipeline.sandbox.call('GET', '/faults');
+    return (body.faults as { hits: number }[]).some(({ hits }) => hits > 0);
+  });
+
 /** A group of somebody else with the instance in it, whose next answers are late. */
 async function joined() {
   const owner = pipeline.newPhone();
@@ -48,7 +55,7 @@ describe('a late answer of the network', () => {
     test(`${what} brings back no group that the instance was taken out of`, async () => {
       const { group, change } = await joined();
       const answered = call(method, pathOf(group), body);
-      await new Promise((resolve) => setTimeout(resolve, DELAY_MS / 3));
+      await isAsked();
       await change({ remove: [instance.phone] });
       await until(group, 404);
       assert.equal((await answered).status, 200);
