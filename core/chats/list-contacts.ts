@@ -24,7 +24,7 @@ export interface ContactFilter {
 }
 
 const COLUMNS = 'jid, name, push_name, blocked, sort_name, updated_at';
-/** The row of somebody else keeps revisions alone: the phone has removed a contact who never wrote. */
+/** Rows of others only keep revisions: of contacts whom the phone has removed and who never wrote. */
 const IS_CONTACT = `(name <> '' OR push_name <> '' OR blocked)`;
 /** Greater than every text that continues a prefix. */
 const LAST_CHAR = `chr(${0x10ffff})`;

@@ -10,7 +10,7 @@ import type { RpcDeps } from '../rpc/request-owner.ts';
 import { requireCapable } from '../rpc/require-capable.ts';
 import type { LabelInput } from './change-label.ts';
 import { requireLabel } from './list-labels.ts';
-import { type LabelBearer, type LabelScope, nameLink, storeLink } from './store-label.ts';
+import { fileByMessageId, type LabelBearer, type LabelScope, storeLink } from './store-label.ts';
 
 const REFUSALS: Refusals = {
   label_not_found: () => apiError('NOT_FOUND'),
@@ -63,7 +63,7 @@ async function put<Op extends 'label_chat' | 'label_message'>(
   const revision = await askForChange(deps, { principal, instanceId, op, args, signal }, REFUSALS);
   await deps.db.transaction(async (sql) => {
     await lockDeviceState(sql, scope.instanceId);
-    await nameLink(sql, scope, bearer);
+    await fileByMessageId(sql, scope, bearer);
     await storeLink(sql, scope, bearer, associated, { revision, now: deps.clock.now(), isTold: false });
   });
 }

@@ -7,9 +7,9 @@ import { findReferenced } from '../messages/find-referenced.ts';
 import type { NetworkFact } from '../network/facts.ts';
 import type { Sql } from '../platform/database/db.ts';
 import {
+  fileByMessageId,
   type LabelBearer,
   type LabelScope,
-  nameLink,
   type Revised,
   storeLabel,
   storeLink,
@@ -75,7 +75,7 @@ async function recordLink(
   revised: Revised,
 ): Promise<Told> {
   const bearer = await bearerOf(sql, scope, fact);
-  await nameLink(sql, scope, bearer);
+  await fileByMessageId(sql, scope, bearer);
   const found = await sql.query<{ told_revision: number; told_associated: boolean }>(
     `SELECT told_revision, told_associated FROM label_links
      WHERE instance_id = $1 AND label_id = $2 AND chat_jid = $3 AND message_key = $4`,

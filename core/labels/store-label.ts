@@ -116,10 +116,10 @@ export async function storeLink(
 }
 
 /**
- * Gives a link the message_id of its message. A phone's labels are told before its history: a link that was stored under
+ * Files a link under the message_id of its message. A phone tells its labels before its history: a link that was filed under
  * the network's id goes on as that of the message.
  */
-export async function nameLink(
+export async function fileByMessageId(
   sql: Sql,
   { instanceId }: LabelScope,
   { labelId, chat, messageKey, networkId }: LabelBearer,

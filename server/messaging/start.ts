@@ -72,7 +72,7 @@ export async function startMessaging(deps: {
   const media = await openMedia({ config, db: answeringInTime(db), clock: deps.clock });
   shutdown.add('media', () => media.close());
   if (media.storage) {
-    // The workers sweep their own, which may be on other machines.
+    // The job of the workers sweeps the disks that they have, and this process may be on another machine.
     const sweeping = startLoop({
       everyMs: SWEEP_EVERY_MS,
       run: async () => void (await media.spool.sweep(deps.clock.now())),
