@@ -5,12 +5,13 @@ import {
   createBillingClient,
   createClient,
 } from '@posthorn/sdk/index.ts';
+import { addressOf } from './address.ts';
 import type { CompletionNode } from './completion/tree.ts';
 import { UsageError } from './fault.ts';
 import { interruptible } from './interruptible.ts';
 import type { Output } from './output.ts';
 import { openProfile, type Profile, profilePath } from './profile.ts';
-import { findRunningService, isLocal } from './running-service.ts';
+import { findRunningService, isLocal, type RunningService } from './running-service.ts';
 import { createSandboxApi, type SandboxApi } from './sandbox-api.ts';
 import { currentToken } from './session.ts';
 import { type Terminal, terminalOf } from './terminal.ts';
@@ -88,9 +89,7 @@ export function createContext(deps: {
   const { options, env } = deps;
   const profile = openProfile(profilePath(env), options.profile || env.POSTHORN_PROFILE);
   const running = findRunningService(process.cwd());
-  const remembered = profile.defaultUrl() || DEFAULT_URL;
-  const usual = running && isLocal(remembered) ? running.url : remembered;
-  const url = withoutTrailingSlashes(options.url || env.POSTHORN_URL || usual);
+  const url = addressOf(options.url || env.POSTHORN_URL || usualUrl(profile, running), '--url');
   // The other addresses of this service, if it is the one that runs here.
   const beside = running?.url === url ? running : undefined;
   const namedInstance = options.instance || env.POSTHORN_INSTANCE || undefined;
@@ -101,22 +100,21 @@ export function createContext(deps: {
   const sandboxUrl =
     options.sandboxUrl || env.POSTHORN_SANDBOX_URL || (beside?.sandboxUrl ?? DEFAULT_SANDBOX_URL);
   const common = { userAgent: `msgctl/${VERSION}`, baseUrl: url, deadlineMs: DEADLINE_MS };
-  if (!/^https?:\/\//.test(url) || !URL.canParse(url))
-    throw new UsageError(`${url} is not an http or https URL`);
 
   /** The key, else the login. Without either, the error says how to get one. */
   function credentials(): { apiKey: string } | { token: () => Promise<string> } {
-    const account = profile.account(url);
-    const apiKey = options.key || env.POSTHORN_API_KEY || account.api_key;
+    const given = options.key || env.POSTHORN_API_KEY;
+    if (given) return { apiKey: given };
+    const { api_key: apiKey, session } = profile.account(url);
     if (apiKey) return { apiKey };
-    if (account.session) return { token };
+    if (session) return { token };
     throw new UsageError(`no key for ${url}: msgctl register, msgctl login, --key or POSTHORN_API_KEY`);
   }
   const token = () => currentToken({ profile, url });
 
   /** A billing service on this machine must not get the key of a service on another one. */
   function billingAt(): string {
-    if (billingUrl) return billingUrl;
+    if (billingUrl) return addressOf(billingUrl, '--billing-url');
     throw new UsageError(`where is the billing of ${url}? --billing-url or POSTHORN_BILLING_URL`);
   }
   const messaging = (more: Partial<ClientOptions>) =>
@@ -143,7 +141,7 @@ export function createContext(deps: {
     anonymous: () => messaging({}),
     billing: () => billing(credentials()),
     anonymousBilling: () => billing({}),
-    sandbox: () => createSandboxApi(sandboxUrl, deps.signal),
+    sandbox: () => createSandboxApi(addressOf(sandboxUrl, '--sandbox-url'), deps.signal),
     sandboxUrl,
     commandTree: deps.commandTree ?? (() => NO_COMMANDS),
     async confirm(what) {
@@ -156,8 +154,8 @@ export function createContext(deps: {
   };
 }
 
-function withoutTrailingSlashes(url: string): string {
-  let end = url.length;
-  while (url[end - 1] === '/') end -= 1;
-  return url.slice(0, end);
+/** The address when none is given: the service of the profile, or the one that runs here in place of a local one. */
+function usualUrl(profile: Profile, running: RunningService | null): string {
+  const remembered = profile.defaultUrl() || DEFAULT_URL;
+  return running && isLocal(remembered) ? running.url : remembered;
 }

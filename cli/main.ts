@@ -25,12 +25,12 @@ export async function main(argv: readonly string[]): Promise<never> {
       controller.abort();
     });
   }
+  // Read from argv, because errors of the command line itself are JSON too.
+  const isJson = argv.some((word) => /^--(?:json$|csv$|jq$|jq=)/.test(word));
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // `msgctl ... | head` closes the pipe, so nobody reads the rest.
     if (error.code === 'EPIPE') process.exit(EXIT.ok);
-    process.exit(
-      fail(new CommandError(`cannot write the output: ${error.message}`), argv.includes('--json')),
-    );
+    process.exit(fail(new CommandError(`cannot write the output: ${error.message}`), isJson));
   });
   // A stderr that cannot be written does not change the outcome.
   process.stderr.on('error', () => undefined);
@@ -43,8 +43,6 @@ export async function main(argv: readonly string[]): Promise<never> {
       return createContext({ options, env, stdin, stdout, out, signal: controller.signal, commandTree });
     },
   });
-  // Read from argv, because errors of the command line itself are JSON too.
-  const isJson = argv.includes('--json');
   let exitCode: number = EXIT.ok;
   try {
     await program.parseAsync(argv, { from: 'user' });
@@ -97,7 +95,7 @@ function oneLine(text: string): string {
     .join(' ');
 }
 
-/** Writes one line, for a person or with `--json` for a program. */
+/** Writes one line, for a person or with `--json`, `--jq` and `--csv` for a program. */
 function writeFault({ exitCode, line, json }: Fault, isJson: boolean): void {
   const text = isJson
     ? jsonText({ error: { ...json, message: oneLine(String(json.message)), exit_code: exitCode } })

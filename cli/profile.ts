@@ -1,4 +1,14 @@
-import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { CommandError, UsageError } from './fault.ts';
@@ -117,11 +127,17 @@ function read(file: string): ProfileFile {
 function change(file: string, next: (stored: ProfileFile) => ProfileFile): void {
   try {
     mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-    locked(`${file}.lock`, () => write(file, next(read(file))));
+    const real = targetOf(file);
+    locked(`${real}.lock`, () => write(real, next(read(real))));
   } catch (error) {
     if (error instanceof CommandError) throw error;
     throw new CommandError(`cannot write ${file}: ${(error as Error).message}`);
   }
+}
+
+/** The file behind a link, as to a folder of settings: renamed onto the link itself, a draft would take its place. */
+function targetOf(file: string): string {
+  return existsSync(file) ? realpathSync(file) : file;
 }
 
 /** A change takes milliseconds. A lock older than this belongs to a msgctl that was killed. */

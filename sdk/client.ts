@@ -177,7 +177,7 @@ async function call(
       path: fillPath(spec.path, input),
       route: spec.path,
       query: input.query,
-      body: await encodeBody(spec.body, input.body),
+      body: await encodeBody(spec.body, input.body, options.signal),
       headers: { 'x-force-send': spec.keyed && input.force ? 'true' : undefined },
       answer: spec.answer,
       // One key for all attempts makes it harmless to repeat a send.

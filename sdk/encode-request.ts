@@ -41,7 +41,11 @@ export interface EncodedBody {
  * JSON, or a form when a field is a file. `media` is a body whose field `file` takes more than a Blob.
  * Form fields are written as they are: strings unquoted, a list as repeated fields.
  */
-export async function encodeBody(kind: 'json' | 'media' | 'none', body: unknown): Promise<EncodedBody> {
+export async function encodeBody(
+  kind: 'json' | 'media' | 'none',
+  body: unknown,
+  signal?: AbortSignal,
+): Promise<EncodedBody> {
   if (body instanceof FormData) return { body, contentType: undefined };
   if (kind === 'none' && body === undefined) return { body: undefined, contentType: undefined };
   const fields = (body ?? {}) as Record<string, unknown>;
@@ -52,7 +56,7 @@ export async function encodeBody(kind: 'json' | 'media' | 'none', body: unknown)
   const form = createForm();
   for (const [name, value] of Object.entries(fields)) {
     if (hasFile && name === 'file') {
-      const { blob, name: fileName } = await blobOf(value);
+      const { blob, name: fileName } = await blobOf(value, signal);
       await form.addFile(name, blob, fileName);
       continue;
     }

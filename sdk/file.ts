@@ -1,4 +1,5 @@
 /** Turns each form in which a program may hold a file into a Blob, which can be sent again when an attempt fails. */
+import { orAborted } from './wait.ts';
 
 /**
  * A Buffer, Uint8Array, ArrayBuffer or Blob; the path of a file (Node.js, Deno, Bun); or a stream, which is read into
@@ -20,15 +21,15 @@ export interface NamedBlob {
 /** The largest file that the service takes. Without a limit, an endless stream would fill the memory. */
 const STREAM_MAX_BYTES = 64 * 1024 * 1024;
 
-/** Throws TypeError for anything that is no {@link FileSource}. */
-export async function blobOf(file: unknown): Promise<NamedBlob> {
+/** Throws TypeError for anything that is no {@link FileSource}, and the reason of `signal` when it fires first. */
+export async function blobOf(file: unknown, signal?: AbortSignal): Promise<NamedBlob> {
   if (isBlob(file)) return { blob: file, name: (file as { name?: string }).name || 'file' };
   if (file instanceof ArrayBuffer || ArrayBuffer.isView(file)) {
     return { blob: new Blob([file as Uint8Array<ArrayBuffer>]), name: 'file' };
   }
-  if (typeof file === 'string' && file !== '') return openPath(file);
+  if (typeof file === 'string' && file !== '') return openPath(file, signal);
   const stream = streamOf(file);
-  if (stream) return { blob: await collect(stream), name: nameOfStream(file) };
+  if (stream) return { blob: await collect(stream, signal), name: nameOfStream(file) };
   throw new TypeError('file must be bytes, a Blob, a path or a stream');
 }
 
@@ -40,7 +41,7 @@ export function isBlob(value: unknown): value is Blob {
 
 type Files = Pick<typeof import('node:fs'), 'createReadStream' | 'openAsBlob' | 'statSync'>;
 
-async function openPath(path: string): Promise<NamedBlob> {
+async function openPath(path: string, signal: AbortSignal | undefined): Promise<NamedBlob> {
   // An import would make bundlers for browsers look for this module of Node.js.
   const { process } = globalThis as { process?: { getBuiltinModule?: (name: string) => Files | undefined } };
   const files = process?.getBuiltinModule?.('node:fs');
@@ -49,7 +50,7 @@ async function openPath(path: string): Promise<NamedBlob> {
   const isFile = files.statSync(path).isFile();
   // A pipe, as of `<(command)`, has no size and would count as empty. A folder would fail during the upload, which
   // looks like a network fault.
-  const blob = isFile ? await files.openAsBlob(path) : await collect(files.createReadStream(path));
+  const blob = isFile ? await files.openAsBlob(path) : await collect(files.createReadStream(path), signal);
   return { blob, name: baseName(path) };
 }
 
@@ -60,27 +61,50 @@ function streamOf(file: unknown): Stream | null {
   return Symbol.asyncIterator in file || 'getReader' in file ? (file as Stream) : null;
 }
 
-async function collect(stream: Stream): Promise<Blob> {
+async function collect(stream: Stream, signal: AbortSignal | undefined): Promise<Blob> {
   const parts: Uint8Array<ArrayBuffer>[] = [];
   let sizeBytes = 0;
-  for await (const chunk of Symbol.asyncIterator in stream ? stream : read(stream)) {
-    if (!(chunk instanceof Uint8Array)) throw new TypeError('file is no stream of bytes');
-    sizeBytes += chunk.byteLength;
-    if (sizeBytes > STREAM_MAX_BYTES) throw new TypeError('file is a stream above 64 MB');
-    // Copied, because some streams reuse the memory for the next piece.
-    parts.push(chunk.slice() as Uint8Array<ArrayBuffer>);
+  const pieces = piecesOf(stream);
+  try {
+    for (;;) {
+      const { done, value: piece } = await orAborted(pieces.next(), signal);
+      if (done) return new Blob(parts);
+      if (!(piece instanceof Uint8Array)) throw new TypeError('file is no stream of bytes');
+      sizeBytes += piece.byteLength;
+      if (sizeBytes > STREAM_MAX_BYTES) throw new TypeError('file is a stream above 64 MB');
+      // Copied, because some streams reuse the memory for the next piece.
+      parts.push(piece.slice() as Uint8Array<ArrayBuffer>);
+    }
+  } catch (error) {
+    pieces.close(error);
+    throw error;
   }
-  return new Blob(parts);
 }
 
-/** For browsers whose streams cannot be iterated. */
-async function* read(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const reader = stream.getReader();
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    yield value;
+interface Pieces {
+  next(): Promise<{ done?: boolean | undefined; value?: unknown }>;
+  /** Closes the source. Does not wait, because a source that has stalled may never answer. */
+  close(reason: unknown): void;
+}
+
+/** Read by hand: `for await` cannot be left while a piece is awaited, and some browsers cannot iterate a stream. */
+function piecesOf(stream: Stream): Pieces {
+  if ('getReader' in stream) {
+    const reader = stream.getReader();
+    return {
+      next: () => reader.read(),
+      close: (reason) => void reader.cancel(reason).catch(() => undefined),
+    };
   }
+  const iterator = stream[Symbol.asyncIterator]();
+  return {
+    next: () => iterator.next(),
+    close() {
+      // A stream of Node.js: its iterator closes it only after the awaited piece.
+      (stream as { destroy?: () => void }).destroy?.();
+      void iterator.return?.().catch(() => undefined);
+    },
+  };
 }
 
 /** `fs.createReadStream` knows its path. */

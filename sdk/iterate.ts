@@ -1,4 +1,5 @@
 import type { CallOptions } from './call-options.ts';
+import { PosthornError } from './error.ts';
 
 /** An answer that holds a list, whichever way leads to its next page. */
 type ListAnswer = { data: readonly unknown[] } | { logs: readonly unknown[] } | { notes: readonly unknown[] };
@@ -28,7 +29,7 @@ interface AnyInput {
 
 /**
  * Yields every item of a list and reads each page when it is needed, whether the list has page numbers, a cursor or
- * `before`. It begins where `input.query` says.
+ * `before`. It begins where `input.query` says. Throws BAD_RESPONSE when an answer leads to the page that was asked for.
  *
  * @example
  * for await (const message of iterate(client.messages.list, { instanceId })) console.log(message.content);
@@ -49,6 +50,7 @@ export async function* iterate<I, A extends ListAnswer>(
     for (const item of items) if (!before.has(idOf(item))) yield item as ItemOf<A>;
     const next = continuation(answer, query, items.length);
     if (!next) return;
+    if (Object.entries(next).every(([name, value]) => query[name] === value)) throw stuckList(next);
     before = new Set(items.map(idOf).filter((id) => id !== undefined));
     query = { ...query, ...next };
   }
@@ -96,6 +98,15 @@ function continuation(
   if (before !== undefined) return before === null ? null : { before };
   if (page === undefined || limit === undefined || count === 0) return null;
   return answer.total_capped || page * limit < (total ?? 0) ? { page: page + 1 } : null;
+}
+
+function stuckList(next: Record<string, unknown>): PosthornError {
+  const [name] = Object.keys(next);
+  return new PosthornError({
+    code: 'BAD_RESPONSE',
+    status: 200,
+    message: `the next page of the list has the same ${name} as this one: the list would never end`,
+  });
 }
 
 function idOf(item: unknown): unknown {

@@ -1,7 +1,7 @@
 import { type Attempted, badResponse } from './attempt.ts';
 import type { EventPattern } from './contract-types.ts';
 import type { PosthornError } from './error.ts';
-import type { EventsMatching, StreamedEvent } from './event-types.ts';
+import type { EventsMatching, StreamedEvent, WebhookEvent } from './event-types.ts';
 import { readPiece } from './read-body.ts';
 import { isTransient, retryDelayMs } from './retry.ts';
 import { createSseParser, type SseFrame } from './sse-parser.ts';
@@ -68,13 +68,11 @@ export async function* streamEvents<P extends EventPattern = '*'>(
           // The consumer aborted while it handled the previous event.
           if (signal?.aborted) return;
           failures = 0;
+          // Set before the event is handed over, so that a reconnect never asks for it again.
+          cursor = cursorOf(frame, connection.response) ?? cursor;
           const event = eventOf(frame, connection.response, options);
-          if (event && isNew(event.event_id)) {
-            // Set before the event is handed over, so that a reconnect never asks for it again.
-            cursor = event.cursor;
-            yield event as StreamedEvent<EventsMatching<P>>;
-          }
-          cursor = frame.id ?? cursor;
+          if (event && isNew(event.event_id))
+            yield { ...event, cursor: cursor ?? '' } as StreamedEvent<EventsMatching<P>>;
         }
         serverRetryMs = parser.retryMs() ?? serverRetryMs;
       }
@@ -133,22 +131,36 @@ async function* chunksOf(
   }
 }
 
+/** Null for a frame without a cursor. */
+function cursorOf({ id }: SseFrame, response: Response): string | null {
+  // No header could carry it back to the service.
+  if (id && !/^[\x21-\x7e]+$/.test(id))
+    throw badResponse(response, 'has a cursor that is not printable ASCII');
+  return id || null;
+}
+
 /** Null for frames that carry no event: heartbeats, `end`, and `reset`, which it reports. */
-function eventOf(frame: SseFrame, response: Response, options: StreamOptions): StreamedEvent | null {
+function eventOf(frame: SseFrame, response: Response, options: StreamOptions): WebhookEvent | null {
   if (frame.data === null) return null;
-  let data: Record<string, unknown>;
+  let data: unknown;
   try {
-    data = JSON.parse(frame.data) as Record<string, unknown>;
+    data = JSON.parse(frame.data);
   } catch {
     throw badResponse(response, 'has an event that is not JSON');
   }
+  const fields: Partial<Record<string, unknown>> = isObject(data) ? data : {};
   if (frame.event === 'reset') {
-    const reason = typeof data.reason === 'string' ? data.reason : 'reset';
+    const reason = typeof fields.reason === 'string' ? fields.reason : 'reset';
     options.onReset?.({ reason, cursor: frame.id });
     return null;
   }
-  if (typeof data?.event_id !== 'string') return null;
-  return { ...data, cursor: frame.id ?? '' } as unknown as StreamedEvent;
+  const isEvent =
+    typeof fields.event_id === 'string' && typeof fields.type === 'string' && isObject(fields.data);
+  return isEvent ? (fields as unknown as WebhookEvent) : null;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
 }
 
 /** True for an id it has not seen among the last `max`. */

@@ -92,6 +92,7 @@ export function createTransport(settings: TransportOptions): Transport {
   if ([settings.apiKey, settings.token, settings.session].filter((given) => given !== undefined).length > 1) {
     throw new TypeError('give either apiKey, token or session');
   }
+  checkNumbers(settings);
   const always = Object.entries(settings.headers ?? {});
   // With one key for every send, all of them would count as one.
   if (always.some(([name]) => name.toLowerCase() === 'idempotency-key'))
@@ -101,6 +102,7 @@ export function createTransport(settings: TransportOptions): Transport {
 
   // long: the attempts of one call decide by what the ones before them left: keys, tokens, unknown outcomes.
   async function send(request: TransportRequest, options: CallOptions = {}): Promise<Attempted> {
+    checkNumbers(options);
     const timeoutMs = options.timeoutMs ?? settings.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     const deadlineMs = options.deadlineMs ?? settings.deadlineMs ?? 3 * timeoutMs;
     const retries = options.retries ?? settings.retries ?? DEFAULT_RETRIES;
@@ -227,6 +229,13 @@ export function createTransport(settings: TransportOptions): Transport {
   }
 
   return { send };
+}
+
+/** A limit that is no number, as `Number('30s')`, would be no limit: no time is ever past it. */
+function checkNumbers({ timeoutMs, deadlineMs, retries }: CallOptions): void {
+  for (const [name, value] of Object.entries({ timeoutMs, deadlineMs, retries }))
+    if (typeof (value ?? 0) !== 'number' || Number.isNaN(value))
+      throw new TypeError(`${name} must be a number`);
 }
 
 function deleted(): Attempted {

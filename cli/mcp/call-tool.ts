@@ -33,7 +33,7 @@ export async function callTool(
 ): Promise<ToolAnswer> {
   try {
     checkArguments(tool, args);
-    const idempotencyKey = endpoint.keyed ? String(args.idempotency_key ?? randomUUID()) : undefined;
+    const idempotencyKey = endpoint.keyed ? String(args.idempotency_key || randomUUID()) : undefined;
     const answer = await callEndpoint(context, endpoint, {
       path: await pathOf(context, endpoint, args),
       query: pick(args, tool.query),
@@ -67,17 +67,33 @@ function mayPass(status: number): boolean {
   return status < 400 || status >= 500 || [408, 425, 429].includes(status);
 }
 
-function checkArguments(tool: Tool, args: Arguments): void {
-  const known = Object.keys(tool.inputSchema.properties);
+/** Throws UsageError for arguments that the tool does not have, and for a name that is no text. */
+export function checkArguments(
+  { inputSchema, path = [], masked = [] }: Pick<Tool, 'inputSchema'> & Partial<Tool>,
+  args: Arguments,
+): void {
+  const known = Object.keys(inputSchema.properties);
   for (const name of Object.keys(args))
     if (!known.includes(name)) throw new UsageError(`there is no argument ${name}${didYouMean(name, known)}`);
-  const missing = tool.inputSchema.required.filter((name) => args[name] === undefined);
+  const missing = inputSchema.required.filter((name) => args[name] === undefined);
   if (missing.length > 0) throw new UsageError(`missing: ${missing.join(', ')}`);
-  for (const name of tool.masked)
+  // The service judges the rest. These leave out what would name something else: `String({})` is a key, too.
+  for (const name of [...path.map(argumentOf), 'instance_id', 'idempotency_key'])
+    if (!['string', 'number'].includes(typeof (args[name] ?? '')))
+      throw new UsageError(`${name} must be a string`);
+  for (const name of masked)
     if (JSON.stringify(args[name] ?? null).includes(`"${MASK}"`))
       throw new UsageError(
         `${name}: ${MASK} stands for a value that is not shown; leave ${name} out to keep it`,
       );
+}
+
+/** The id of the instance that the arguments name, else of the one that the server uses. */
+export function instanceOf(context: Context, { instance_id: named }: Arguments): Promise<string> {
+  // Models fill in what they could leave out, with an empty text or null.
+  return context.instanceId(
+    named === undefined || named === null || named === '' ? undefined : String(named),
+  );
 }
 
 /** The same answer, with a mask for the values of these fields. */
@@ -95,8 +111,7 @@ function mask(value: unknown, fields: readonly string[], isSecret = false): unkn
 
 async function pathOf(context: Context, endpoint: Endpoint, args: Arguments): Promise<string> {
   const path = endpoint.path.replace(/:\w+/g, argumentOf);
-  const given = typeof args.instance_id === 'string' ? args.instance_id : undefined;
-  const instanceId = path.includes(':instance_id') ? await context.instanceId(given) : '';
+  const instanceId = path.includes(':instance_id') ? await instanceOf(context, args) : '';
   return fillPath(path, { ...args, instance_id: instanceId });
 }
 

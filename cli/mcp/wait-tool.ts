@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import { UsageError } from '../fault.ts';
-import { refused, type ToolAnswer } from './call-tool.ts';
+import { checkArguments, instanceOf, refused, type ToolAnswer } from './call-tool.ts';
 
 const STATES = ['sent', 'delivered', 'read', 'played'] as const;
 const TIMEOUT_MAX_S = 300;
@@ -23,19 +23,15 @@ export const WAIT_TOOL = {
 };
 
 export async function waitForMessage(context: Context, args: Record<string, unknown>): Promise<ToolAnswer> {
-  const {
-    message_id: messageId,
-    state = 'delivered',
-    timeout_seconds: timeoutS = 60,
-    instance_id: named,
-  } = args;
+  const { message_id: messageId, state = 'delivered', timeout_seconds: timeoutS = 60 } = args;
   try {
-    if (typeof messageId !== 'string') throw new UsageError('missing: message_id');
+    checkArguments(WAIT_TOOL, args);
+    if (typeof messageId !== 'string') throw new UsageError('message_id must be a string');
     const wanted = STATES.find((each) => each === state);
     if (!wanted) throw new UsageError(`state must be one of ${STATES.join(', ')}`);
     if (typeof timeoutS !== 'number' || !(timeoutS >= 1 && timeoutS <= TIMEOUT_MAX_S))
       throw new UsageError(`timeout_seconds must be 1 to ${TIMEOUT_MAX_S}`);
-    const instanceId = await context.instanceId(typeof named === 'string' ? named : undefined);
+    const instanceId = await instanceOf(context, args);
     const options = { timeoutMs: timeoutS * 1_000, signal: context.signal };
     const message = await context.client().messages.waitFor({ instanceId, messageId }, wanted, options);
     return { isError: false, data: { result: message, next_steps: [] } };

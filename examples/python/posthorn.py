@@ -16,7 +16,9 @@ import urllib.request
 import uuid
 
 TRIES = 4
-# These answers say that nothing was done, or come to requests that may be repeated.
+# A longer wait is left to the program.
+WAIT_MAX_SECONDS = 60
+# The same request may succeed later. Unless it may be repeated, only 429 is tried again.
 RETRIED_STATUSES = {408, 425, 429, 500, 502, 503, 504}
 
 
@@ -111,11 +113,12 @@ class Client:
             except urllib.error.HTTPError as refusal:
                 error = _refusal(refusal, key)
                 retry_after = refusal.headers.get("Retry-After", "")
-                # 429 and 503 with Retry-After say that nothing was done.
-                was_not_done = refusal.code in (429, 503) and retry_after.isdigit()
+                # 429 with Retry-After says that nothing was done. 503 says only when to come back.
+                was_not_done = refusal.code == 429 and retry_after.isdigit()
                 may_repeat = was_not_done or (is_repeatable and refusal.code in RETRIED_STATUSES)
                 if retry_after.isdigit():
                     wait_seconds = int(retry_after)
+                    may_repeat = may_repeat and wait_seconds <= WAIT_MAX_SECONDS
             except (OSError, http.client.HTTPException) as cause:
                 error = PosthornError(0, "NETWORK", str(cause), key)
                 may_repeat = is_repeatable
@@ -143,8 +146,8 @@ def _refusal(refusal, key):
     try:
         fields = json.loads(refusal.read())
         return PosthornError(refusal.code, fields["error_code"], fields["message"], key)
-    except (ValueError, KeyError, TypeError):
-        # Not from the service: a proxy on the way, most likely.
+    except (ValueError, KeyError, TypeError, OSError, http.client.HTTPException):
+        # It broke off, or it is not from the service: a proxy on the way, most likely.
         return PosthornError(refusal.code, "BAD_RESPONSE", f"HTTP {refusal.code}", key)
 
 

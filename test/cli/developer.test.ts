@@ -101,6 +101,11 @@ describe('the developer commands', { timeout: 500_000 }, () => {
     ]);
     await person.json(['webhooks', 'update', String(id), '--disable']);
     await person.json(['instances', 'disconnect']);
+    // The worker does it.
+    await waitFor(async () => {
+      const { state } = await person.json<{ state: string }>(['instances', 'get']);
+      return state === 'DISCONNECTED';
+    }, 60_000);
     const { code, stdout } = await person.run(['doctor']);
     assert.equal(code, 0, 'warnings are no errors');
     assert.match(stdout, /^warning +instances +sales is DISCONNECTED\n +msgctl instances connect --wait$/m);

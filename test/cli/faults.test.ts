@@ -207,6 +207,16 @@ describe('msgctl in front of a service that misbehaves', () => {
     ['an unknown state', ['instances', 'list', '--state', 'ASLEEP']],
     ['two flags that exclude each other', ['events', 'tail', '--since', '1h', '--cursor', 'x']],
     ['no URL', ['usage', '--url', 'localhost']],
+    ['a user in the address', ['usage', '--url', 'http://svc_user:svc_secret@127.0.0.1:1']],
+    ['a user in an address of another kind', ['usage', '--url', 'ftp://svc_user:svc_secret@127.0.0.1:1']],
+    ['a query in the address', ['usage', '--url', 'http://127.0.0.1:1/?key=svc_x']],
+    ['a fragment in the address', ['health', '--url', 'http://127.0.0.1:1/#svc_x']],
+    [
+      'a user in the address of the billing',
+      ['billing', 'plans', '--billing-url', 'http://svc_x@127.0.0.1:1'],
+    ],
+    ['no URL of the billing', ['billing', 'plans', '--billing-url', 'localhost']],
+    ['no URL of the sandbox', ['sandbox', 'phones', 'get', '5511', '--sandbox-url', 'localhost']],
   ] as [string, string[]][]) {
     test(`exits with 2 for ${what}, and sends nothing to the service`, async () => {
       const before = server.seen.length;

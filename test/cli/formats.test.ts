@@ -5,6 +5,7 @@ import { TRIGGERS, WITH_TEXT } from '@posthorn/cli/commands/trigger/triggers.ts'
 import { commands, headings } from '@posthorn/cli/commands.ts';
 import { fitLine } from '@posthorn/cli/format.ts';
 import { type HttpServer, json, startHttp } from '../sdk/http-server.ts';
+import { freePort } from '../support/process.ts';
 import { type Cli, createCli } from './run-cli.ts';
 
 const INSTANCE = '0f8fad5b-d9cb-469f-a165-708677289501';
@@ -56,6 +57,19 @@ describe('the output of msgctl', { timeout: 300_000 }, () => {
     const { error } = JSON.parse(stderr);
     assert.deepEqual([error.code, error.answer.message_id], ['FILTER_FAILED', 'm']);
     assert.match(error.message, /it was done/);
+  });
+
+  test('an error is JSON with --csv and --jq too, whoever refuses', async () => {
+    const nobody = { POSTHORN_URL: `http://127.0.0.1:${await freePort()}` };
+    for (const [args, code, exitCode] of [
+      [['health', '--csv'], 'NETWORK', 3],
+      [['instances', 'list', '--al', '--jq', '.data'], 'USAGE', 2],
+      [['profiles', 'use', 'no such profile', '--jq=.name'], 'USAGE', 2],
+    ] as const) {
+      const { code: ended, stdout, stderr } = await cli.run(args, nobody);
+      const { error } = JSON.parse(stderr);
+      assert.deepEqual([ended, stdout, error.code, error.exit_code], [exitCode, '', code, exitCode]);
+    }
   });
 
   test('--csv prints lists under the names of their fields', async () => {

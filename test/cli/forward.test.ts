@@ -53,6 +53,24 @@ describe('msgctl webhooks listen --forward-to', () => {
   const forward = (...args: string[]) =>
     cli.start(['webhooks', 'listen', '--forward-to', `${receiver.url}/hook?a=1`, '--json', ...args]);
 
+  test('signs in to its target with the user in the address, and prints no password', async () => {
+    stream = (res) => void res.write(frame('c1', eventOf()));
+    answer = (res, _, index) => (index === 0 ? void res.socket?.destroy() : void res.end('ok'));
+    const target = receiver.url.replace('://', '://ana:hidden@');
+    const { code, stdout, stderr } = await cli.start([
+      ...['webhooks', 'listen', '--count', '1', '--forward-to', `${target}/hook`],
+    ]).ended;
+    assert.equal(code, 0);
+    assert.ok(stderr.includes(`forwarding to ${receiver.url}/hook\n`), stderr);
+    assert.ok(stderr.includes(`${receiver.url}/hook does not answer`), stderr);
+    assert.doesNotMatch(stdout + stderr, /hidden/);
+    const basic = `Basic ${Buffer.from('ana:hidden').toString('base64')}`;
+    assert.equal(receiver.seen[1]?.headers.authorization, basic);
+    const wrong = await cli.run(['webhooks', 'listen', '--forward-to', 'htp://ana:hidden@host']);
+    assert.equal(wrong.code, 2);
+    assert.doesNotMatch(wrong.stderr, /hidden/);
+  });
+
   test('posts each event as a webhook would: its bytes, its headers, a valid signature', async () => {
     const event = eventOf();
     stream = (res) => void res.write(frame('c1', event));
@@ -161,7 +179,7 @@ describe('msgctl webhooks listen --forward-to', () => {
     const event = eventOf();
     stream = (res) => void res.write(frame('c1', event));
     const running = cli.start(['webhooks', 'listen', '--forward-to', `${receiver.url}/`, '--secret', SECRET]);
-    await waitFor(() => running.output().includes(event.id), 15_000);
+    await waitFor(() => running.output().includes(event.id), 60_000);
     const { code, stderr } = await running.stop();
     assert.equal(code, 0);
     assert.match(stderr, /--cursor c1\n$/);

@@ -41,14 +41,15 @@ test('instances watch shows a state that changed before its stream was open', as
   const { cli, close } = await startService(async (res, { url }) => {
     if (!url.startsWith('/v1/events/stream'))
       return json(res, 200, { data: [instanceIn(state)], total: 1, page: 1, limit: 200 });
-    await waitFor(() => running.output().includes('CONNECTED'));
+    await waitFor(() => running.output().includes('CONNECTED'), 60_000);
     state = 'DISCONNECTED';
     // There is no event for it.
     res.writeHead(200, { 'content-type': 'text/event-stream' }).write(': here\n\n');
   });
   t.after(close);
   const running = cli.start(['instances', 'watch']);
-  // The regular check comes later.
+  await waitFor(() => running.output().includes('CONNECTED'), 60_000);
+  // The regular check comes later, 30 s after this one.
   await waitFor(() => running.output().includes('DISCONNECTED'), 25_000);
   await running.stop();
 });

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
+import { json, startHttp } from '../sdk/http-server.ts';
 import { freePort, waitFor } from '../support/process.ts';
 import { type Cli, createCli } from './run-cli.ts';
 
@@ -27,6 +28,14 @@ function delivery(secret = SECRET) {
     'webhook-signature': new Webhook(secret).sign(event.event_id, now, body),
   };
   return { event, request: { method: 'POST', body, headers } };
+}
+
+/** A service that makes the webhook 7 and does not answer requests of one method. */
+async function hanging(isHanging: string) {
+  const service = await startHttp((res, { method }) => {
+    if (method !== isHanging) json(res, 201, { id: 7, secret: SECRET });
+  });
+  return { ...service, [Symbol.asyncDispose]: () => service.close() };
 }
 
 describe('msgctl webhooks listen', () => {
@@ -90,6 +99,33 @@ describe('msgctl webhooks listen', () => {
     assert.equal((await fetch(receiver.url, delivery().request)).status, 503);
     await receiver.ended;
   });
+
+  for (const [what, isHanging, told] of [
+    [
+      'create the webhook',
+      'POST',
+      /^msgctl: the webhook may have been created[^\n]*: msgctl webhooks list\n$/,
+    ],
+    [
+      'delete the webhook',
+      'DELETE',
+      /\nmsgctl: webhook 7 is still there \(TIMEOUT: .*\): msgctl webhooks delete 7\n$/,
+    ],
+  ] as const) {
+    test(`ends soon on Ctrl-C where the service does not answer the call to ${what}, and says so`, async () => {
+      await using service = await hanging(isHanging);
+      const env = { POSTHORN_URL: service.url, POSTHORN_API_KEY: 'svc_x' };
+      const running = cli.start(['webhooks', 'listen', '--port', '0', '--register'], env);
+      if (isHanging === 'POST') await waitFor(() => service.seen.length > 0, 60_000);
+      else await waitFor(() => running.output().includes('listening on'), 60_000);
+      const sinceMs = performance.now();
+      const { code, stderr } = await running.stop();
+      assert.equal(code, 130);
+      assert.match(stderr, told);
+      // A call that is not cut takes 30 s, and is then made again.
+      assert.ok(performance.now() - sinceMs < 25_000);
+    });
+  }
 
   test('reports a taken port', async () => {
     const taken = createServer().listen(0, '127.0.0.1');

@@ -193,6 +193,22 @@ describe('the examples', { timeout: 500_000 }, () => {
     assert.deepEqual(await textsOf('5511988880004'), ['We are open from 9:00 to 18:00, Monday to Friday.']);
   });
 
+  test('inbox-bot stops where it is refused for the moment, and answers when it is started again', async (t) => {
+    const example = copy('inbox-bot');
+    const faulty = await startFaultyServer(system.url);
+    t.after(() => faulty.close());
+    const start = () => example.start(['node', 'bot.js'], { ...env, POSTHORN_URL: faulty.url });
+    const bot = start();
+    await bot.shows(/listening/);
+    await write('5511988880014', 'Hi');
+    await bot.shows(/answered 5511988880014/);
+    await waitFor(() => existsSync(path.join(example.folder, 'cursor.txt')));
+    faulty.plan.push(...faults(3, '429'));
+    await write('5511988880015', 'And I?');
+    assert.equal(await bot.ended, 1, bot.output());
+    await start().shows(/answered 5511988880015/);
+  });
+
   test('bulk-send sends each row once, however often it is killed and run again', async (t) => {
     const example = copy('bulk-send');
     const phones = Array.from({ length: 60 }, (_, at) => `55219777700${String(at).padStart(2, '0')}`);

@@ -86,6 +86,29 @@ describe('iterating over a list', () => {
     const billing = createBillingClient({ baseUrl: at.server.url });
     assert.equal((await all(iterate(billing.catalog.listPlans))).length, 2);
   });
+
+  const stuck: [string, object][] = [
+    ['the cursor', { next_cursor: 'same' }],
+    ['"before"', { next_before: 2 }],
+    ['the page', { page: 1, limit: 1, total: 3 }],
+  ];
+  for (const [what, paging] of stuck) {
+    test(`ends with an error when the service repeats ${what} that it was asked with`, async () => {
+      await using at = await setUp((res, _, index) => {
+        if (index > 3) return refuse(res, 404, 'NOT_FOUND');
+        json(res, 200, { data: [{ message_id: `m${index}` }], ...paging });
+      });
+      const got: unknown[] = [];
+      await assert.rejects(
+        async () => {
+          for await (const { message_id } of iterate(at.client.messages.list, { instanceId: INSTANCE }))
+            got.push(message_id);
+        },
+        { code: 'BAD_RESPONSE', status: 200, message: /would never end/ },
+      );
+      assert.deepEqual(got, ['m0', 'm1']);
+    });
+  }
 });
 
 describe('waiting for a message', () => {
@@ -183,10 +206,10 @@ describe('a call', () => {
     assert.equal(await whole.text(), 'all of it');
     assert.deepEqual(whole.headers.getSetCookie(), ['a=1']);
     await (await download('cancelled')).body?.cancel();
-    const silent = await download('silent', 300);
+    const silent = await download('silent', 3_000);
     await assert.rejects(silent.text(), {
       name: 'TimeoutError',
-      message: 'the answer was silent for 300 ms',
+      message: 'the answer was silent for 3000 ms',
     });
     assert.equal(getEventListeners(signal, 'abort').length, 0);
   });

@@ -234,6 +234,9 @@ describe('creating a client', () => {
     ['credentials in the URL', { baseUrl: 'http://user:pass@example.com' }],
     ['a query in the URL', { baseUrl: 'http://example.com/?key=1' }],
     ['two credentials', { baseUrl: 'http://example.com', apiKey: 'a', token: 'b' }],
+    ['a timeout that is no number', { baseUrl: 'http://example.com', timeoutMs: Number('30s') }],
+    ['a deadline that is text', { baseUrl: 'http://example.com', deadlineMs: '9000' as unknown as number }],
+    ['retries that are no number', { baseUrl: 'http://example.com', retries: Number('two') }],
   ];
   for (const [what, options] of bad) {
     test(`refuses ${what}`, () => assert.throws(() => createClient(options), TypeError));

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
 import { json, refuse } from './http-server.ts';
 
 /** The fault of one request: whether the service gets it, and how its answer reaches the client. */
@@ -26,7 +27,7 @@ export interface FaultyServer {
 /** Longer than clients keep idle connections: ended here, one might have a request on its way. */
 const KEEP_ALIVE_MS = 72_000;
 
-/** A server in front of the service that passes requests on, except for the planned faults. */
+/** A server in front of the service that passes requests and streams on, except for the planned faults. */
 export async function startFaultyServer(target: string): Promise<FaultyServer> {
   const plan: Fault[] = [];
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
@@ -62,6 +63,10 @@ async function pass(
     headers: headers as Record<string, string>,
     ...(body.length > 0 ? { body: new Uint8Array(body) } : {}),
   });
+  if (answer.body && answer.headers.get('content-type')?.startsWith('text/event-stream')) {
+    response.writeHead(answer.status, { 'content-type': 'text/event-stream' });
+    return pipeline(answer.body, response);
+  }
   const text = await answer.text();
   if (fault === 'hang') return;
   if (fault === 'reset after') return void request.socket.resetAndDestroy();

@@ -4,8 +4,10 @@ import { createReadStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { Readable } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
-import { createClient, type FileSource, type UploadProgress } from '@posthorn/sdk/index.ts';
+import { setImmediate } from 'node:timers/promises';
+import { type CallOptions, createClient, type FileSource, type UploadProgress } from '@posthorn/sdk/index.ts';
 import { type HttpServer, json, startHttp } from './http-server.ts';
 
 const INSTANCE = '6a2f41a3-c54c-4fce-9e0f-1d0a4e5a8a01';
@@ -27,11 +29,11 @@ describe('a file', () => {
   let failAt = -1;
   const at = () => path.join(folder, 'note.txt');
 
-  function send(file: unknown, onUploadProgress?: (progress: UploadProgress) => void) {
+  function send(file: unknown, options: CallOptions = {}) {
     const client = createClient({ baseUrl: server.url, apiKey: 'svc_test' });
     return client.messages.sendDocument(
       { instanceId: INSTANCE, body: { to: '+5511999990000', caption: 'c', file: file as FileSource } },
-      onUploadProgress ? { onUploadProgress } : {},
+      options,
     );
   }
 
@@ -90,9 +92,79 @@ describe('a file', () => {
     await assert.rejects(send(endless), /64 MB/);
   });
 
+  /** Streams that give one piece, and then nothing more until somebody closes them. */
+  const stalled: [string, (closed: () => void) => unknown][] = [
+    [
+      'a stream of Node',
+      (closed) => {
+        const pieces = [bytes];
+        return new Readable({
+          read() {
+            const piece = pieces.pop();
+            if (piece) this.push(piece);
+          },
+          destroy: (_, done) => {
+            closed();
+            done(null);
+          },
+        });
+      },
+    ],
+    [
+      'a web stream',
+      (closed) => new ReadableStream({ start: (stream) => stream.enqueue(bytes), cancel: closed }),
+    ],
+    [
+      'any other stream',
+      (closed) => ({
+        [Symbol.asyncIterator]: () => {
+          const pieces = [bytes];
+          return {
+            next: () => {
+              const value = pieces.pop();
+              return value ? Promise.resolve({ done: false, value }) : new Promise(() => undefined);
+            },
+            return: async () => {
+              closed();
+              return { done: true, value: undefined };
+            },
+          };
+        },
+      }),
+    ],
+  ];
+  for (const [what, stream] of stalled) {
+    test(`that is ${what} which stalls is closed, and not sent, when the caller aborts`, {
+      timeout: 30_000,
+    }, async () => {
+      const from = server.seen.length;
+      const leaving = new AbortController();
+      const reason = new Error('enough');
+      let closed = 0;
+      setTimeout(() => leaving.abort(reason), 50);
+      const source = stream(() => {
+        closed += 1;
+      });
+      await assert.rejects(send(source, { signal: leaving.signal }), reason);
+      await setImmediate();
+      assert.deepEqual([closed, server.seen.length], [1, from]);
+    });
+  }
+
+  test('that is a stream which breaks half-way is not sent', async () => {
+    const from = server.seen.length;
+    const fault = new Error('the disk broke');
+    const broken = (async function* () {
+      yield bytes;
+      throw fault;
+    })();
+    await assert.rejects(send(broken), fault);
+    assert.equal(server.seen.length, from);
+  });
+
   test('reports the progress of its upload, up to the end', async () => {
     const seen: UploadProgress[] = [];
-    await send(Buffer.alloc(3_000_000, 'x'), (progress) => seen.push(progress));
+    await send(Buffer.alloc(3_000_000, 'x'), { onUploadProgress: (progress) => seen.push(progress) });
     const total = seen[0]?.totalBytes ?? 0;
     assert.ok(total > 3_000_000 && total < 3_001_000);
     assert.ok(seen.length > 2, `${seen.length} reports`);

@@ -6,7 +6,7 @@ import { waitFor } from '../support/process.ts';
 import { type Fault, type FaultyServer, startFaultyServer } from './faulty-server.ts';
 
 /** The time limit of a request that hangs: more than any other one takes on a busy machine. */
-const TIMEOUT_MS = 6_000;
+const TIMEOUT_MS = 10_000;
 
 const FAULTS: readonly Fault[] = [
   '429',

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { addressOf } from '../../address.ts';
 import type { Context } from '../../context.ts';
 import { CommandError, EXIT } from '../../fault.ts';
 
@@ -34,7 +35,7 @@ export async function openService(context: Context): Promise<Service> {
 
 async function start(context: Context, entry: string, port: string): Promise<Service> {
   context.out.note(`starting a service at ${context.url}, its data in .data/`);
-  const sandboxPort = new URL(context.sandboxUrl).port;
+  const sandboxPort = new URL(addressOf(context.sandboxUrl, '--sandbox-url')).port;
   const child = spawn(process.execPath, [entry], {
     cwd: path.dirname(path.dirname(entry)),
     env: { ...context.env, PORT: port, ...(sandboxPort ? { SANDBOX_PORT: sandboxPort } : {}) },

@@ -1,7 +1,7 @@
-import type { EventPattern } from '@posthorn/sdk/index.ts';
+import type { Client, EventPattern } from '@posthorn/sdk/index.ts';
 import { defineCommand, integer, many, text, toggle } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { UsageError } from '../../fault.ts';
+import { CommandError, describeFault, UsageError } from '../../fault.ts';
 import { eventTypes } from '../events/types.ts';
 import { checkSecret, newSecret } from './forward/sign.ts';
 import { parseHeaders } from './header.ts';
@@ -65,6 +65,9 @@ as in standalone.`,
   },
 });
 
+/** How long a call may take that Ctrl-C must not cut. */
+const UNCUT_CALL_MS = 10_000;
+
 interface Receiving {
   port: number | undefined;
   host: string | undefined;
@@ -90,8 +93,7 @@ async function receive(context: Context, receiving: Receiving): Promise<void> {
         ...(events.length > 0 ? { events } : {}),
         instance_id: instanceId,
       };
-      // Ctrl-C does not abort this call: a webhook that was perhaps created could not be deleted then.
-      const made = await context.client().webhooks.create({ body }, { signal: undefined });
+      const made = await create(context, body);
       webhookId = made.id;
       secrets.push(made.secret);
     }
@@ -99,7 +101,35 @@ async function receive(context: Context, receiving: Receiving): Promise<void> {
     await receiver.done(signal);
   } finally {
     await receiver.close();
-    if (webhookId !== null) await context.client().webhooks.remove({ webhookId }, { signal: undefined });
+    if (webhookId !== null) await remove(context, webhookId);
+  }
+}
+
+type NewWebhook = Parameters<Client['webhooks']['create']>[0]['body'];
+
+/** Ctrl-C leaves this call some time: a webhook that was perhaps created could not be deleted then. */
+async function create(context: Context, body: NewWebhook): Promise<{ id: number; secret: string }> {
+  const { signal } = context;
+  signal.throwIfAborted();
+  const late = new AbortController();
+  const leave = () => void setTimeout(() => late.abort(), UNCUT_CALL_MS);
+  signal.addEventListener('abort', leave, { once: true });
+  try {
+    return await context.client().webhooks.create({ body }, { signal: late.signal });
+  } catch (error) {
+    if (!late.signal.aborted) throw error;
+    const message = `the webhook may have been created, to ${body.url}: msgctl webhooks list`;
+    throw new CommandError(message, { fields: { url: body.url } });
+  }
+}
+
+async function remove(context: Context, webhookId: number): Promise<void> {
+  try {
+    await context.client().webhooks.remove({ webhookId }, { signal: undefined, deadlineMs: UNCUT_CALL_MS });
+  } catch (error) {
+    const { line, exitCode } = describeFault(error);
+    const message = `webhook ${webhookId} is still there (${line}): msgctl webhooks delete ${webhookId}`;
+    throw new CommandError(message, { exitCode, fields: { webhook_id: webhookId } });
   }
 }
 
@@ -116,7 +146,8 @@ function secretOf({ profile, url }: Context): string {
 function parseTarget(given: string): URL {
   const written = /^\d{1,5}$/.test(given) ? `http://127.0.0.1:${given}/` : given;
   if (/^https?:\/\//.test(written) && URL.canParse(written)) return new URL(written);
-  throw new UsageError(`${given} is not an http or https URL`);
+  // It is not repeated: it may hold a password.
+  throw new UsageError('--forward-to must be an http or https URL, or a port');
 }
 
 function refuseAny(flags: Readonly<Record<string, unknown>>, why: string): void {

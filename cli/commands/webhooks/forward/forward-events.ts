@@ -41,7 +41,7 @@ export async function forwardEvents(context: Context, forwarding: Forwarding): P
       if (selection.fits(event)) {
         const sign = () => signWebhook(body, forwarding.secrets, { id: event.event_id });
         const onSilence = (why: string) =>
-          out.note(`${target.url.href} does not answer (${why}), trying until it does`);
+          out.note(`${shownUrl(target.url)} does not answer (${why}), trying until it does`);
         const { status, attempts, durationMs } = await deliver({ signal, onSilence }, target, { body, sign });
         const { event_id, type } = event;
         const tries = attempts > 1 ? `  after ${attempts} tries` : '';
@@ -94,7 +94,7 @@ function openStream(
     lastEventId: cursor,
     signal,
     onOpen() {
-      out.note(wasOpen ? 'connected again' : `forwarding to ${url.href}`);
+      out.note(wasOpen ? 'connected again' : `forwarding to ${shownUrl(url)}`);
       wasOpen = true;
     },
     onReset: ({ reason }) => out.note(`events were lost to this reader: ${reason}`),
@@ -102,4 +102,12 @@ function openStream(
       if (wasOpen && error) out.note(`connection lost (${error.code}), trying again`);
     },
   });
+}
+
+/** Without the user and the password that it may hold. */
+function shownUrl(url: URL): string {
+  const shown = new URL(url);
+  shown.username = '';
+  shown.password = '';
+  return shown.href;
 }
