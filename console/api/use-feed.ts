@@ -1,6 +1,7 @@
 import { replaceEqualDeep, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { askAgainAfterMs, isPassing } from '../session/connection.ts';
+import { useAuth } from './api-context.ts';
 
 /**
  * The number of last rows searched for duplicates, which occur when pages are counted from the head of a growing list.
@@ -27,6 +28,7 @@ export function useFeed<Row, Cursor>(options: {
 }) {
   const { queryKey, read, idOf, enabled = true } = options;
   const queries = useQueryClient();
+  const { noteError } = useAuth();
   const [isFetchingNextPage, setFetching] = useState(false);
   const [moreError, setMoreError] = useState<unknown>(null);
   const head = useQuery<FeedPage<Row, Cursor>>({
@@ -48,12 +50,15 @@ export function useFeed<Row, Cursor>(options: {
     setMoreError(null);
     try {
       const page = await read(known.next);
-      queries.setQueryData<FeedPage<Row, Cursor>>(queryKey, (now = known) => {
+      queries.setQueryData<FeedPage<Row, Cursor>>(queryKey, (now) => {
+        // It belongs to another list if that was removed or started again meanwhile.
+        if (!now || !endsLike(now, known, idOf)) return now;
         // Rows that moved down meanwhile are among the last ones; searching all of them would take long.
         const ids = new Set(now.rows.slice(-OVERLAP_MAX).map(idOf));
         return { rows: now.rows.concat(page.rows.filter((row) => !ids.has(idOf(row)))), next: page.next };
       });
     } catch (error) {
+      noteError(error);
       setMoreError(error);
     } finally {
       setFetching(false);
@@ -79,6 +84,16 @@ export function useFeed<Row, Cursor>(options: {
     isFetchingNextPage,
     fetchNextPage,
   };
+}
+
+/** Whether the next page of one list is that of the other: a cursor may be only the number of a page. */
+function endsLike<Row, Cursor>(
+  one: FeedPage<Row, Cursor>,
+  other: FeedPage<Row, Cursor>,
+  idOf: (row: Row) => string | number,
+): boolean {
+  const lastOf = ({ rows }: FeedPage<Row, Cursor>) => rows.slice(-1).map(idOf)[0];
+  return one.next === other.next && lastOf(one) === lastOf(other);
 }
 
 function joined<Row, Cursor>(

@@ -1,34 +1,26 @@
-import { useRef } from 'react';
 import { useDraft } from './use-draft.ts';
 
 /**
  * The idempotency key of a form: the message is sent once, even after a second click or a lost answer. A changed
- * content needs a new key: the form calls `changed` with its mutation, which has `handlers`.
+ * content needs a new key once the present one has been used: the form calls `changed` with its mutation, which has
+ * `handlers`. A send in progress continues with its own key.
  */
 export function useIdempotencyKey(form: string, options?: { staysOpen: boolean }) {
-  const [key, setKey] = useDraft(`${form} key`, newKey, options);
-  const isOther = useRef(false);
-  const renew = () => setKey(newKey());
+  const [{ key, isUsed }, set] = useDraft(`${form} key`, unused, options);
+  const renew = () => set(unused());
   return {
     key,
     renew,
-    handlers: {
-      onMutate() {
-        isOther.current = false;
-      },
-      onError() {
-        if (isOther.current) renew();
-      },
-    },
-    /** A send in progress continues and is not made again. */
+    handlers: { onMutate: () => set({ key, isUsed: true }) },
     changed(send: { isPending: boolean; isIdle: boolean; reset(): void }) {
-      if (send.isPending) isOther.current = true;
-      else if (!send.isIdle) {
-        renew();
-        send.reset();
-      }
+      if (isUsed) renew();
+      if (!send.isPending && !send.isIdle) send.reset();
     },
   };
+}
+
+function unused() {
+  return { key: newKey(), isUsed: false };
 }
 
 /** `randomUUID` exists only under https and on localhost. */

@@ -11,9 +11,7 @@ export function VerifyBanner({ user }: { user: Session }) {
     <Alert color="orange" variant="outline" mb="md">
       <Group justify="space-between">
         <Text size="sm">{t('session.verify.banner')}</Text>
-        <TextLink to="/verify" size="sm">
-          {t('session.verify.open')}
-        </TextLink>
+        <TextLink to="/verify">{t('session.verify.open')}</TextLink>
       </Group>
     </Alert>
   );

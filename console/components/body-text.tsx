@@ -1,4 +1,5 @@
 import { Code } from '@mantine/core';
+import { laidOut } from './laid-out.ts';
 import { ScrollRegion } from './scroll-region.tsx';
 
 /** The body of a request or an answer, as plain text; JSON is indented. */
@@ -10,12 +11,4 @@ export function BodyText({ text, label, mah }: { text: string; label: string; ma
       </Code>
     </ScrollRegion>
   );
-}
-
-function laidOut(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
 }

@@ -1,12 +1,12 @@
-import { Anchor, type AnchorProps, Button, type ButtonProps } from '@mantine/core';
+import { Button, type ButtonProps } from '@mantine/core';
 import { createLink, type LinkComponent } from '@tanstack/react-router';
-import type { Ref } from 'react';
+import type { ComponentProps, Ref } from 'react';
 
-type AnchorLinkProps = Omit<AnchorProps, 'href'> & { ref?: Ref<HTMLAnchorElement> };
 type ButtonLinkProps = Omit<ButtonProps, 'href'> & { ref?: Ref<HTMLAnchorElement> };
 
-function AnchorLink(props: AnchorLinkProps) {
-  return <Anchor underline="always" size="sm" {...props} />;
+/** Plain, because lists draw thousands of links: Mantine's would read the theme and twenty properties for each. */
+function PlainLink({ className = '', ...props }: Omit<ComponentProps<'a'>, 'href'>) {
+  return <a {...props} className={`mantine-focus-auto text-link ${className}`} />;
 }
 
 function ButtonAsLink(props: ButtonLinkProps) {
@@ -14,7 +14,7 @@ function ButtonAsLink(props: ButtonLinkProps) {
 }
 
 /** A link in a text or a table. */
-export const TextLink: LinkComponent<typeof AnchorLink> = createLink(AnchorLink);
+export const TextLink: LinkComponent<typeof PlainLink> = createLink(PlainLink);
 
 /** A link that looks like the button it stands beside. */
 export const ButtonLink: LinkComponent<typeof ButtonAsLink> = createLink(ButtonAsLink);

@@ -1,5 +1,3 @@
-import { Text } from '@mantine/core';
-
 /**
  * A person's name, with the number beside it, because anybody can choose any name. `otherwise` is shown without either.
  */
@@ -9,9 +7,9 @@ export function PersonName(props: { name: string | null; id: string; otherwise?:
   return (
     <>
       <bdi>{name}</bdi>{' '}
-      <Text span size="xs" c="dimmed" fw={400}>
+      <small className="dimmed">
         <bdi>{id}</bdi>
-      </Text>
+      </small>
     </>
   );
 }

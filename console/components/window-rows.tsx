@@ -2,7 +2,7 @@ import { Table } from '@mantine/core';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { memo, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { MoreButton, type Paged } from './more-button.tsx';
-import { RowTable } from './row-table.tsx';
+import { RowTable, Row as TableRow } from './row-table.tsx';
 
 /** The assumed height of a row until it is drawn and measured. */
 const ROW_PX = window.matchMedia('(max-width: 48em)').matches ? 60 : 35;
@@ -45,9 +45,9 @@ export function WindowRows<Row>(props: {
       <RowTable head={props.head}>
         <Space height={first ? first.start - scrollMargin : 0} />
         {shown.map(({ index }) => (
-          <Table.Tr key={keyOf(rows[index] as Row)} data-index={index} ref={virtual.measureElement}>
+          <TableRow key={keyOf(rows[index] as Row)} data-index={index} ref={virtual.measureElement}>
             <Drawn row={rows[index] as Row} draw={props.children} />
-          </Table.Tr>
+          </TableRow>
         ))}
         <Space height={last ? virtual.getTotalSize() - (last.end - scrollMargin) : 0} />
       </RowTable>

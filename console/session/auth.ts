@@ -8,6 +8,7 @@ import {
   type Session,
 } from '@posthorn/sdk/index.ts';
 import { type Connection, createConnection } from './connection.ts';
+import { createDrafts, type Drafts } from './drafts.ts';
 import { createTabs } from './tabs.ts';
 
 /** Why nobody is signed in: nobody was, the user signed out, or the service ended the session. */
@@ -21,14 +22,16 @@ export interface Auth {
   /** Client of the billing service, which may have another address. */
   billing: BillingClient;
   connection: Connection;
-  /** The contents of forms when the session ended, for the next sign-in; a sign-out removes them. */
-  drafts: Map<string, unknown>;
+  /** The contents of forms, which outlive the end of the session; a sign-out removes them. */
+  drafts: Drafts;
   /** Client for requests without a session, which must not wait for one. */
   stranger: Client;
   state(): AuthState;
   onChange(listener: () => void): () => void;
   /** Resumes the session of the cookies. Throws when the service cannot say whether there is one. */
   resume(): Promise<void>;
+  /** Resumes the session that a sign-in elsewhere has begun, and tells the other tabs. */
+  arrive(): Promise<void>;
   signIn(email: string, password: string): Promise<Session>;
   completeSignup(token: string, companyName: string): Promise<Session>;
   /** Gets a new token, which contains changes of the user. */
@@ -61,7 +64,7 @@ const LEARN_ROLE_EVERY_MS = 60_000;
 export function createAuth(baseUrl: string, billingUrl: string): Auth {
   const connection = createConnection(baseUrl);
   const { fetch } = connection;
-  const drafts = new Map<string, unknown>();
+  const drafts = createDrafts();
   const session = createSession({ baseUrl, fetch, onChange: noteRenewal });
   const client = createClient({ baseUrl, session, fetch });
   const billing = createBillingClient({ baseUrl: billingUrl, session });
@@ -99,9 +102,29 @@ export function createAuth(baseUrl: string, billingUrl: string): Auth {
 
   const tabs = createTabs({
     onOut: () => state.user && become({ user: null, ended: 'left' }),
-    // The cookies belong to another user now.
-    onIn: () => location.reload(),
+    onIn(userId) {
+      // A reload would lose what is half written: only for another user, to whom the cookies belong now.
+      if (!state.user) renew().catch(() => location.reload());
+      else if (state.user.user_id !== userId) location.reload();
+    },
   });
+
+  async function renew(): Promise<void> {
+    await session.renew(session.stored()?.token ?? '');
+    const user = session.user();
+    if (user) entered(user);
+  }
+
+  async function resume(): Promise<void> {
+    if (!hasSessionCookie()) return;
+    try {
+      await session.token();
+    } catch (error) {
+      if (!isOver(error)) throw error;
+    }
+    const user = session.user();
+    if (user) entered(user);
+  }
 
   async function enter(begin: () => Promise<Session>): Promise<Session> {
     isEntering = true;
@@ -109,7 +132,7 @@ export function createAuth(baseUrl: string, billingUrl: string): Auth {
       isEntering = false;
     });
     entered(user);
-    tabs.tellIn();
+    tabs.tellIn(user.user_id);
     return user;
   }
 
@@ -130,24 +153,15 @@ export function createAuth(baseUrl: string, billingUrl: string): Auth {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    async resume() {
-      if (!hasSessionCookie()) return;
-      try {
-        await session.token();
-      } catch (error) {
-        if (!isOver(error)) throw error;
-      }
-      const user = session.user();
-      if (user) entered(user);
+    resume,
+    async arrive() {
+      await resume();
+      if (state.user) tabs.tellIn(state.user.user_id);
     },
     signIn: (email, password) => enter(() => session.login({ email, password })),
     completeSignup: (token, companyName) =>
       enter(() => session.completeSignup({ token, company_name: companyName })),
-    async renew() {
-      await session.renew(session.stored()?.token ?? '');
-      const user = session.user();
-      if (user) entered(user);
-    },
+    renew,
     forget,
     async signOut() {
       try {

@@ -1,16 +1,19 @@
 /** Tells the other tabs of this browser about sign-ins and sign-outs. */
 export interface Tabs {
-  tellIn(): void;
+  tellIn(userId: number): void;
   tellOut(): void;
 }
 
 const CHANNEL = 'posthorn-session';
 
-export function createTabs(on: { onIn: () => void; onOut: () => void }): Tabs {
+type Told = { in: number } | 'out';
+
+export function createTabs(on: { onIn: (userId: number) => void; onOut: () => void }): Tabs {
   const channel = new BroadcastChannel(CHANNEL);
-  channel.onmessage = ({ data }: MessageEvent<unknown>) => {
-    if (data === 'in') on.onIn();
+  channel.onmessage = ({ data }: MessageEvent<Told>) => {
     if (data === 'out') on.onOut();
+    else on.onIn(data.in);
   };
-  return { tellIn: () => channel.postMessage('in'), tellOut: () => channel.postMessage('out') };
+  const tell = (told: Told) => channel.postMessage(told);
+  return { tellIn: (userId) => tell({ in: userId }), tellOut: () => tell('out') };
 }

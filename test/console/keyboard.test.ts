@@ -37,7 +37,7 @@ async function tabTo(page: Page, name: RegExp, key = 'Tab'): Promise<void> {
 
 /** Waits until the focus is on a name: it may pass by others first. */
 async function restsOn(page: Page, name: RegExp): Promise<void> {
-  for (const until = Date.now() + 15_000; ; await page.waitForTimeout(50)) {
+  for (const until = Date.now() + 45_000; ; await page.waitForTimeout(50)) {
     const now = await focused(page);
     if (name.test(now)) return;
     assert.ok(Date.now() < until, `the focus rests on ${now}, not on ${name}`);
@@ -113,6 +113,14 @@ describe('the keyboard', () => {
     await tabTo(page, /^Open the file/, 'Shift+Tab');
     await page.keyboard.press('Enter');
     await restsOn(page, /^Save list.txt$/);
+
+    await tabTo(page, /^Actions for this message/, 'Shift+Tab');
+    for (let nth = 0; nth < 2; nth += 1) {
+      await page.keyboard.press('Enter');
+      await restsOn(page, /^React with 👍$/);
+      await page.keyboard.press('Escape');
+      await restsOn(page, /^Actions for this message/);
+    }
 
     await tabTo(page, /^Actions for this chat$/, 'Shift+Tab');
     await page.keyboard.press('Enter');

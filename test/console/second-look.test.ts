@@ -110,6 +110,57 @@ describe('an open page', () => {
     await page.context().close();
   });
 
+  test('of the chats has nothing left of what was sent while one looked at another chat, and sends the next', async () => {
+    const { client, instanceId } = company;
+    const [to, other] = ['5511987650025', '5511987650026'];
+    for (const one of [to, other])
+      await client.messages.sendText({ instanceId, body: { to: one, text: `Hello ${one}` } });
+    const page = await enter(`/chats?instance=${instanceId}&chat=${to}@s.whatsapp.net`);
+    const field = page.getByRole('textbox', { name: 'Write a message' });
+    const list = page.getByRole('list', { name: /Messages/ });
+    const turnTo = async (phone: string) => {
+      await page.getByRole('link', { name: phone }).click();
+      await list.getByText(`Hello ${phone}`).waitFor();
+    };
+    const hold = async () => {
+      const held = Promise.withResolvers<void>();
+      await page.route('**/messages/text', (route) => held.promise.then(() => route.continue()), {
+        times: 1,
+      });
+      return held.resolve;
+    };
+
+    await list.getByText(`Hello ${to}`).waitFor();
+    const letFirst = await hold();
+    await field.fill('The first');
+    await field.press('Enter');
+    await turnTo(other);
+    letFirst();
+    await page.getByRole('link', { name: to }).getByText('The first').waitFor();
+    await page.getByRole('link', { name: to }).click();
+    await list.getByText('The first').waitFor();
+    assert.equal(await field.inputValue(), '');
+
+    const letSecond = await hold();
+    await field.fill('The second');
+    await field.press('Enter');
+    await turnTo(other);
+    await turnTo(to);
+    assert.equal(await field.inputValue(), 'The second');
+    await field.press('End');
+    await field.pressSequentially(' and the third');
+    letSecond();
+    await list.getByText('The second', { exact: true }).waitFor();
+    assert.equal(await field.inputValue(), 'and the third');
+    await field.press('Enter');
+    await list.getByText('and the third').waitFor();
+    const query = { chat_jid: `${to}@s.whatsapp.net`, direction: 'outbound' } as const;
+    const { data } = await client.messages.list({ instanceId, query });
+    const texts = data.map(({ content }) => content.text).toReversed();
+    assert.deepEqual(texts, [`Hello ${to}`, 'The first', 'The second', 'and the third']);
+    await page.context().close();
+  });
+
   test('of the chats says of a deleted message that it was deleted', async () => {
     const { client, instanceId } = company;
     const to = '5511987650024';

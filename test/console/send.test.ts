@@ -41,7 +41,7 @@ describe('the form to send', () => {
     await kinds.selectOption('Send a poll');
     await page.getByRole('textbox', { name: 'To' }).fill(TO);
     await page.getByRole('textbox', { name: 'Question' }).fill('Which <b>bread</b>?');
-    await page.getByRole('textbox', { name: 'Options' }).fill('Rye\nWheat');
+    await page.getByRole('textbox', { name: 'Options' }).fill('Rye\n\nWheat\n');
     await preview.getByText('○ Wheat').waitFor();
     assert.match(await page.getByRole('region', { name: 'curl' }).innerText(), /messages\/poll/);
     assert.deepEqual(await findBarriers(page), []);
@@ -97,4 +97,30 @@ describe('the form to send', () => {
     assert.deepEqual(await findBarriers(page), []);
     assert.deepEqual(faults, []);
   });
+
+  for (const [locale, latitude, label] of [
+    ['en-US', '-23.5505', 'Send a location'],
+    ['pt-BR', '-23,5505', 'Enviar uma localização'],
+  ] as const)
+    test(`takes degrees with decimals as one types them in ${locale}`, async () => {
+      const { server, browser } = started;
+      const { client, email, instanceId } = await makeCompany(server);
+      const { page, context } = await browser.visit(undefined, locale);
+      const next = `/messages/new?instance=${instanceId}&kind=location&to=${TO}`;
+      await page.goto(`${server.url}/console/login?next=${encodeURIComponent(next)}`);
+      await page.locator('input[type=email]').fill(email);
+      await page.locator('input[type=password]').fill(PASSWORD);
+      await page.locator('button[type=submit]').click();
+      await page.getByRole('textbox', { name: 'Latitude' }).pressSequentially(latitude);
+      await page.getByRole('textbox', { name: 'Longitude' }).pressSequentially('-0.05');
+      assert.equal(await page.getByRole('textbox', { name: 'Latitude' }).inputValue(), latitude);
+      await page.getByRole('button', { name: label }).click();
+      await page.getByRole('link', { name: /^(Open the message|Abrir a mensagem)$/ }).waitFor();
+      const { data } = await client.messages.list({ instanceId, query: { type: 'location' } });
+      assert.deepEqual(
+        data.map(({ content }) => [content.latitude, content.longitude]),
+        [[-23.5505, -0.05]],
+      );
+      await context.close();
+    });
 });

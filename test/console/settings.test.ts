@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createClient } from '@posthorn/sdk/index.ts';
+import { waitFor } from '../support/process.ts';
 import { findBarriers, findTokens } from './support/browser.ts';
 import { makeCompany } from './support/company.ts';
 import { PASSWORD, signIn } from './support/person.ts';
@@ -47,7 +48,11 @@ describe('settings', () => {
     await page.getByRole('tab', { name: 'Audit log' }).click();
     await page.getByRole('row', { name: /token\.revoked.*Ana Souza/ }).waitFor();
     await look();
-    assert.equal((await client.users.list()).data.find((user) => user.email === guest)?.role, 'admin');
+    const roleOfGuest = async () =>
+      (await client.users.list()).data.find((user) => user.email === guest)?.role;
+    await waitFor(async () => (await roleOfGuest()) === 'admin', undefined, {
+      what: 'the guest is an admin',
+    });
 
     await page.getByRole('tab', { name: 'Profile' }).click();
     await look();

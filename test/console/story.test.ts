@@ -100,7 +100,7 @@ describe('the story of a company', { concurrency: true }, () => {
       await look();
       endpoint.mend();
       await drawer.getByRole('button', { name: 'Replay' }).click();
-      await drawer.getByText('thank you').waitFor();
+      await drawer.getByText('thank you').first().waitFor();
       await drawer.getByRole('button', { name: 'Back' }).click();
       await drawer.waitFor({ state: 'detached' });
       if (size === DESKTOP) {

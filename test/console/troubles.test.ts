@@ -157,8 +157,11 @@ describe('an open page', () => {
     await signIn(page, company.email, PASSWORD);
     await page.getByText('Live', { exact: true }).waitFor();
     assert.equal(await page.evaluate('isSecureContext'), false);
-    await page.getByRole('button', { name: 'Copy' }).click();
-    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    // It says so for two seconds.
+    await Promise.all([
+      page.getByRole('button', { name: 'Copied' }).waitFor(),
+      page.getByRole('button', { name: 'Copy', exact: true }).click(),
+    ]);
     const other = await context.newPage();
     await other.goto(`${url}/console/messages/new?instance=${company.instanceId}`);
     await other.getByText('Live', { exact: true }).waitFor();

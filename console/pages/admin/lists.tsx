@@ -1,4 +1,4 @@
-import { Stack, Table } from '@mantine/core';
+import { Stack } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useUser } from '../../api/api-context.ts';
@@ -9,6 +9,7 @@ import type { useFeed } from '../../api/use-feed.ts';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { RowButton, shortText } from '../../components/row-button.tsx';
+import { Cell } from '../../components/row-table.tsx';
 import { StateBadge, type Tone } from '../../components/state-badge.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { WindowRows } from '../../components/window-rows.tsx';
@@ -45,9 +46,9 @@ function AdminRows<Row extends { id: number | string }>(props: {
               {(row) =>
                 cells(row).map((cell, at) => (
                   // biome-ignore lint/suspicious/noArrayIndexKey: a cell is its column
-                  <Table.Td key={at} className="foreign">
+                  <Cell key={at} className="foreign">
                     {cell}
-                  </Table.Td>
+                  </Cell>
                 ))
               }
             </WindowRows>

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { Card } from '../../components/card.tsx';
 import { CopyText } from '../../components/copy-text.tsx';
 import { moneyText } from '../../components/money-text.ts';
-import { RowTable } from '../../components/row-table.tsx';
+import { Cell, RowTable } from '../../components/row-table.tsx';
 import { StateBadge, type Tone } from '../../components/state-badge.tsx';
 import { dateText } from '../../components/time-text.tsx';
 
@@ -44,15 +44,15 @@ export function Charges({ charges }: { charges: readonly Charge[] }) {
         >
           {charges.map((charge) => (
             <Table.Tr key={charge.id} data-charge={charge.status}>
-              <Table.Td>{dateText(charge.due_date, i18n.language)}</Table.Td>
-              <Table.Td>{moneyText(charge.amount_cents, CURRENCY, i18n.language)}</Table.Td>
-              <Table.Td>{t(`billing.ways.${charge.billing_type}`)}</Table.Td>
-              <Table.Td>
+              <Cell>{dateText(charge.due_date, i18n.language)}</Cell>
+              <Cell>{moneyText(charge.amount_cents, CURRENCY, i18n.language)}</Cell>
+              <Cell>{t(`billing.ways.${charge.billing_type}`)}</Cell>
+              <Cell>
                 <StateBadge
                   tone={TONES[charge.status]}
                   label={t(`billing.charges.states.${charge.status}`)}
                 />
-              </Table.Td>
+              </Cell>
             </Table.Tr>
           ))}
         </RowTable>

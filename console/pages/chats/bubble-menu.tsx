@@ -1,7 +1,7 @@
-import { Button, Group, Menu } from '@mantine/core';
+import { Group, Menu } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useRouter } from '@tanstack/react-router';
-import { useState } from 'react';
+import { type ComponentProps, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { textOfMessage } from '../../api/message-status.tsx';
 import { useIsOfficial } from '../../api/official.ts';
@@ -13,8 +13,35 @@ const EMOJIS = ['👍', '❤️', '😂', '😮', '😢', '🙏'] as const;
 /** Types whose text can be edited; the service checks whether it is too late. */
 const EDITABLE: readonly string[] = ['text', 'image', 'video', 'document'];
 
-/** The menu of actions for one message. */
-export function BubbleMenu({ message, act, onQuote, onEdit }: BubbleProps) {
+/**
+ * The menu of actions for one message. It is made at its first use: drawing a closed menu takes longer than the rest of
+ * its bubble, and a conversation has hundreds.
+ */
+export function BubbleMenu(props: BubbleProps) {
+  const [isUsed, setUsed] = useState(false);
+  if (isUsed) return <UsedMenu {...props} />;
+  return <MenuButton message={props.message} aria-haspopup="menu" onClick={() => setUsed(true)} />;
+}
+
+function MenuButton({ message, ...props }: Pick<BubbleProps, 'message'> & ComponentProps<'button'>) {
+  const { t } = useTranslation();
+  return (
+    <button
+      {...props}
+      type="button"
+      className="menu-button mantine-focus-auto"
+      aria-label={nameFor(
+        t('chats.actions.label'),
+        shortText(textOfMessage(message) || message.message_type),
+      )}
+    >
+      ⋯
+    </button>
+  );
+}
+
+/** The menu, which opens when it is first drawn. */
+function UsedMenu({ message, act, onQuote, onEdit }: BubbleProps) {
   const { t } = useTranslation();
   const { message_id: messageId, instance_id: instanceId } = message;
   const isOwn = message.direction === 'outbound';
@@ -24,21 +51,17 @@ export function BubbleMenu({ message, act, onQuote, onEdit }: BubbleProps) {
   const router = useRouter();
   const [isAsked, { open: ask, close }] = useDisclosure(false);
   const [isOpen, setOpen] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    // This button replaces the one that was used. A menu gives the focus back to what had it.
+    button.current?.focus({ preventScroll: true });
+    setOpen(true);
+  }, []);
   return (
     <>
       <Menu position={isOwn ? 'bottom-end' : 'bottom-start'} width={220} opened={isOpen} onChange={setOpen}>
         <Menu.Target>
-          <Button
-            size="compact-xs"
-            variant="subtle"
-            color="gray"
-            aria-label={nameFor(
-              t('chats.actions.label'),
-              shortText(textOfMessage(message) || message.message_type),
-            )}
-          >
-            ⋯
-          </Button>
+          <MenuButton message={message} ref={button} />
         </Menu.Target>
         <Menu.Dropdown>
           {isThere && (

@@ -1,4 +1,3 @@
-import { Group, Stack, Text } from '@mantine/core';
 import type { Message } from '@posthorn/sdk/index.ts';
 import { memo } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -13,31 +12,24 @@ import type { BubbleProps } from './bubble-props.ts';
 /** A longer text would fill more than the screen. */
 const SHOWN_CHARS = 4_000;
 
+/** Made of plain elements: Mantine's would read the theme and twenty properties for each of hundreds of messages. */
 export const Bubble = memo(function Bubble(props: BubbleProps) {
   const { message, reactions, quoted } = props;
   const isOwn = message.direction === 'outbound';
   const isInGroup = message.chat_jid.endsWith('@g.us');
   return (
     <li className="bubble-row" data-own={isOwn} data-message={message.message_id}>
-      <Stack gap={4} className="bubble">
+      <div className="bubble">
         {isInGroup && !isOwn && message.from_jid && (
-          <Text size="xs" fw={600} className="foreign">
+          <div className="sender foreign">
             <PersonName name={message.from_name} id={personOf(message.from_jid)} />
-          </Text>
+          </div>
         )}
-        {quoted && (
-          <Text size="xs" c="dimmed" className="one-line quoted">
-            {textOfMessage(quoted) || quoted.message_type}
-          </Text>
-        )}
+        {quoted && <div className="one-line quoted">{textOfMessage(quoted) || quoted.message_type}</div>}
         <Content message={message} />
         <Footer {...props} />
-        {reactions && (
-          <Text size="sm" className="foreign">
-            {reactions}
-          </Text>
-        )}
-      </Stack>
+        {reactions && <div className="foreign">{reactions}</div>}
+      </div>
     </li>
   );
 });
@@ -45,12 +37,7 @@ export const Bubble = memo(function Bubble(props: BubbleProps) {
 function Content({ message }: { message: Message }) {
   const { t } = useTranslation();
   const { media_id: mediaId, message_type: type, deleted_at: deletedAt } = message;
-  if (deletedAt)
-    return (
-      <Text size="sm" c="dimmed" fs="italic">
-        {t('chats.deleted')}
-      </Text>
-    );
+  if (deletedAt) return <em className="dimmed">{t('chats.deleted')}</em>;
   const text = textOfMessage(message);
   const [shown, isCut] = [text.slice(0, SHOWN_CHARS), text.length > SHOWN_CHARS];
   return (
@@ -64,20 +51,20 @@ function Content({ message }: { message: Message }) {
         />
       )}
       {!mediaId && type !== 'text' && (
-        <Text size="xs" c="dimmed">
+        <small className="dimmed">
           {type}
           {message.incomplete_reason && ` (${message.incomplete_reason})`}
-        </Text>
+        </small>
       )}
       {shown && (
-        <Text size="sm" className="foreign" data-text>
+        <div className="foreign" data-text>
           {isCut ? `${shown}…` : shown}
-        </Text>
+        </div>
       )}
       {Array.isArray(message.content.options) && (
-        <Text size="sm" className="foreign">
+        <div className="foreign">
           {message.content.options.map((option) => `○ ${String(option)}`).join('\n')}
-        </Text>
+        </div>
       )}
     </>
   );
@@ -98,12 +85,12 @@ function Footer(props: BubbleProps) {
     message.direction === 'outbound' && t(`messages.statuses.${message.status}`),
   ].filter(Boolean);
   return (
-    <Group gap="xs" justify="space-between" wrap="nowrap">
-      <Text size="xs" c={message.status === 'failed' ? 'var(--mantine-color-error)' : 'dimmed'}>
+    <div className="bubble-foot">
+      <small className={message.status === 'failed' ? 'failed' : 'dimmed'}>
         <TimeText at={message.created_at} />
         {marks.length > 0 && ` · ${marks.join(' · ')}`}
-      </Text>
+      </small>
       <BubbleMenu {...props} />
-    </Group>
+    </div>
   );
 }

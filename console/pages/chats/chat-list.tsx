@@ -1,4 +1,4 @@
-import { Badge, Group, SegmentedControl, Text } from '@mantine/core';
+import { Badge, SegmentedControl, Text } from '@mantine/core';
 import type { Chat } from '@posthorn/sdk/index.ts';
 import { useNavigate } from '@tanstack/react-router';
 import type { TFunction } from 'i18next';
@@ -68,28 +68,21 @@ function ChatRow(props: { chat: Chat; instanceId: string; isChosen: boolean; sho
       to="/chats"
       search={{ instance: instanceId, chat: chat.chat_jid, show }}
       className="chat-row"
-      underline="never"
       data-chosen={isChosen}
       aria-current={isChosen ? 'true' : undefined}
     >
-      <Group justify="space-between" wrap="nowrap" gap="xs">
-        <Text size="sm" fw={600} className="one-line">
-          {nameOf(chat)}
-        </Text>
-        <Text size="xs" c="dimmed" flex="none">
-          {last && <TimeText at={last.timestamp} />}
-        </Text>
-      </Group>
-      <Group justify="space-between" wrap="nowrap" gap="xs">
-        <Text size="sm" c="dimmed" className="one-line">
-          {last && `${last.direction === 'outbound' ? '→ ' : ''}${previewOf(t, last)}`}
-        </Text>
+      <span className="one-line name">{nameOf(chat)}</span>
+      <span className="time">{last && <TimeText at={last.timestamp} />}</span>
+      <span className="one-line">
+        {last && `${last.direction === 'outbound' ? '→ ' : ''}${previewOf(t, last)}`}
+      </span>
+      <span className="unread">
         {(unread > 0 || chat.marked_unread) && (
           <Badge size="sm" flex="none" variant="filled" aria-label={t('chats.unread', { count: unread })}>
             {unread || '·'}
           </Badge>
         )}
-      </Group>
+      </span>
     </TextLink>
   );
 }

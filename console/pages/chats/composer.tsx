@@ -27,21 +27,19 @@ export function Composer(props: {
   const draft = { staysOpen: !edited };
   const [text, setText] = useDraft(`${form} text`, edited ? textOfMessage(edited) : '', draft);
   const [file, setFile] = useDraft<File | null>(`${form} file`, null, draft);
-  const { send, changed } = useComposer(props.instanceId, props.chatId);
-  const isBusy = send.isPending || act.isPending;
+  const { send, isSending, changed } = useComposer(props.instanceId, props.chatId, (sent) => {
+    if (!sent.file?.type.startsWith('audio/')) setText((now) => leftOf(now, sent.text));
+    setFile((now) => (now === sent.file ? null : now));
+  });
+  const isBusy = isSending || act.isPending;
   const hint = isPassing(send.error) ? t('messages.form.sameKey') : undefined;
   const field = useFieldFor(edited?.message_id ?? quotedId);
 
   function submit(): void {
     if (isBusy || (!text.trim() && !file)) return;
-    const done = () => {
-      if (!file?.type.startsWith('audio/')) setText(leftOf(field.current?.value ?? '', text));
-      setFile(null);
-      onDone();
-    };
     if (edited)
-      act.mutate({ what: 'edit', messageId: edited.message_id, content: text }, { onSuccess: done });
-    else send.mutate({ text, file, quotedId }, { onSuccess: done });
+      act.mutate({ what: 'edit', messageId: edited.message_id, content: text }, { onSuccess: onDone });
+    else send.mutate({ text, file, quotedId }, { onSuccess: onDone });
   }
   function attach(chosen: File | null): void {
     setFile(chosen);

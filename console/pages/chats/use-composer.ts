@@ -1,4 +1,4 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useIsMutating, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useClient } from '../../api/api-context.ts';
 import { useIdempotencyKey } from '../../api/use-idempotency-key.ts';
 
@@ -14,15 +14,20 @@ const BY_MIME = [
   ['audio/', 'sendAudio'],
 ] as const;
 
-/** Sends a text to a chat, or a file by its type, with the text as the caption. */
-export function useComposer(instanceId: string, to: string) {
+/**
+ * Sends a text to a chat, or a file by its type, with the text as the caption. `onSent` is called also after the user
+ * left the chat; one who comes back finds the send still in progress.
+ */
+export function useComposer(instanceId: string, to: string, onSent: (draft: Draft) => void) {
   const client = useClient();
   const queries = useQueryClient();
   const { key, renew, handlers, changed } = useIdempotencyKey(`chat ${instanceId} ${to}`, {
     staysOpen: true,
   });
+  const mutationKey = ['chats', instanceId, 'send', to];
   const send = useMutation({
     ...handlers,
+    mutationKey,
     mutationFn: ({ text, file, quotedId }: Draft) => {
       const common = { instanceId, idempotencyKey: key };
       const body = { to, ...(quotedId && { quoted_id: quotedId }) };
@@ -32,12 +37,13 @@ export function useComposer(instanceId: string, to: string) {
       const named = method === 'sendDocument' ? { file_name: file.name } : {};
       return client.messages[method]({ ...common, body: { ...body, ...captioned, ...named, file } });
     },
-    onSuccess: () => {
+    onSuccess: (_, draft) => {
       renew();
+      onSent(draft);
       return queries.invalidateQueries({ queryKey: ['chats', instanceId] });
     },
   });
-  return { send, changed: () => changed(send) };
+  return { send, isSending: useIsMutating({ mutationKey }) > 0, changed: () => changed(send) };
 }
 
 export type MessageAct =

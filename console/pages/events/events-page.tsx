@@ -1,4 +1,4 @@
-import { Button, Code, Group, NativeSelect, Stack, Table, Text, TextInput } from '@mantine/core';
+import { Button, Code, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
 import type { ListedEvent } from '@posthorn/sdk/index.ts';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -8,6 +8,7 @@ import { useUsage } from '../../api/use-usage.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { TextLink } from '../../components/links.tsx';
 import { Page } from '../../components/page.tsx';
+import { Cell } from '../../components/row-table.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { useSlashKey } from '../../components/use-slash-key.ts';
 import { WindowRows } from '../../components/window-rows.tsx';
@@ -100,7 +101,7 @@ function Filters({ filter }: { filter: TailFilter }) {
 function EventCells({ event, filter }: { event: ListedEvent; filter: TailFilter }) {
   return (
     <>
-      <Table.Td>
+      <Cell>
         <TextLink
           to="/events"
           search={{ instance: filter.instanceId, types: filter.types, event: event.event_id }}
@@ -109,13 +110,13 @@ function EventCells({ event, filter }: { event: ListedEvent; filter: TailFilter 
         >
           {event.type}
         </TextLink>
-      </Table.Td>
-      <Table.Td>
+      </Cell>
+      <Cell>
         <Code className="one-line">{JSON.stringify(event.data).slice(0, 200)}</Code>
-      </Table.Td>
-      <Table.Td>
+      </Cell>
+      <Cell>
         <TimeText at={event.created_at} />
-      </Table.Td>
+      </Cell>
     </>
   );
 }

@@ -1,13 +1,14 @@
 import { PosthornError, type QrCode } from '@posthorn/sdk/index.ts';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useClient } from '../../api/api-context.ts';
+import { browserTime } from '../../api/browser-time.ts';
 
 const RENEW_AFTER_MS = 500;
 const ASK_AGAIN_MS = 2_000;
 
 /**
- * The QR code to pair with, renewed as it expires. Null while the network has not given one yet, and when the pairing
- * has just ended.
+ * The QR code to pair with, renewed as it expires; its `expires_at` is by the clock of this browser. Null while the network
+ * has not given one yet, and when the pairing has just ended.
  */
 export function useQr(instanceId: string) {
   const client = useClient();
@@ -15,7 +16,10 @@ export function useQr(instanceId: string) {
     queryKey: ['instances', instanceId, 'qr'],
     queryFn: async ({ signal }) => {
       try {
-        return await client.instances.qr({ instanceId }, { signal, retries: 0 });
+        const { data, response } = await client.instances
+          .qr({ instanceId }, { signal, retries: 0 })
+          .withResponse();
+        return { ...data, expires_at: browserTime(data.expires_at, response.headers) };
       } catch (error) {
         if (error instanceof PosthornError && [409, 503].includes(error.status)) return null;
         throw error;

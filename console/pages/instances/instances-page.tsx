@@ -8,7 +8,7 @@ import { Shown } from '../../api/shown.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ButtonLink, TextLink } from '../../components/links.tsx';
 import { Page } from '../../components/page.tsx';
-import { RowTable } from '../../components/row-table.tsx';
+import { Cell, RowTable } from '../../components/row-table.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { useInstances } from './use-instances.ts';
 
@@ -49,18 +49,18 @@ function InstanceRow({ instance }: { instance: Instance }) {
   const { t } = useTranslation();
   return (
     <Table.Tr>
-      <Table.Td>
+      <Cell>
         <TextLink to="/instances/$instanceId" params={{ instanceId: instance.id }} className="one-line">
           {instance.name}
         </TextLink>
-      </Table.Td>
-      <Table.Td>
+      </Cell>
+      <Cell>
         <InstanceStateBadge state={instance.state} />
-      </Table.Td>
-      <Table.Td>{instance.phone ?? t('instances.notPaired')}</Table.Td>
-      <Table.Td>
+      </Cell>
+      <Cell>{instance.phone ?? t('instances.notPaired')}</Cell>
+      <Cell>
         <TimeText at={instance.created_at} />
-      </Table.Td>
+      </Cell>
     </Table.Tr>
   );
 }

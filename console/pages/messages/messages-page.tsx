@@ -1,9 +1,8 @@
-import { Stack, Table } from '@mantine/core';
-import type { Message } from '@posthorn/sdk/index.ts';
+import { Stack } from '@mantine/core';
 import { useSearch } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { ChosenInstance } from '../../api/chosen-instance.tsx';
-import { MessageStatusBadge, textOfMessage } from '../../api/message-status.tsx';
+import { MessageStatusBadge } from '../../api/message-status.tsx';
 import { MessageTabs } from '../../api/message-tabs.tsx';
 import { partyOf } from '../../api/person-of.ts';
 import { Shown } from '../../api/shown.tsx';
@@ -11,13 +10,14 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { ButtonLink, TextLink } from '../../components/links.tsx';
 import { Page } from '../../components/page.tsx';
 import { PersonName } from '../../components/person-name.tsx';
+import { Cell } from '../../components/row-table.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { WindowRows } from '../../components/window-rows.tsx';
 import { QueueList } from '../queue/queue-list.tsx';
 import { ScheduledList } from '../scheduled/scheduled-list.tsx';
 import { FilterBar } from './filter-bar.tsx';
 import type { Filters } from './filters.ts';
-import { useMessages } from './use-messages.ts';
+import { type ListedMessage, useMessages } from './use-messages.ts';
 
 export function MessagesPage() {
   const { t } = useTranslation();
@@ -84,32 +84,32 @@ function hasFilters({ chat, direction, status, type }: Filters): boolean {
   return Boolean(chat || direction || status || type);
 }
 
-function MessageCells({ message }: { message: Message }) {
+function MessageCells({ message }: { message: ListedMessage }) {
   const { t } = useTranslation();
   const { message_id: messageId, instance_id: instanceId } = message;
   return (
     <>
-      <Table.Td>
+      <Cell>
         <TextLink
           to="/instances/$instanceId/messages/$messageId"
           params={{ instanceId, messageId }}
           className="one-line"
         >
-          {textOfMessage(message).slice(0, 200) || message.message_type}
+          {message.text || message.message_type}
         </TextLink>
-      </Table.Td>
-      <Table.Td>
+      </Cell>
+      <Cell>
         <span className="one-line short">
           {t(`messages.directions.${message.direction}`)}:{' '}
           <PersonName name={message.chat_name} id={message.phone} otherwise={partyOf(t, message.chat_jid)} />
         </span>
-      </Table.Td>
-      <Table.Td>
+      </Cell>
+      <Cell>
         <MessageStatusBadge status={message.status} />
-      </Table.Td>
-      <Table.Td>
+      </Cell>
+      <Cell>
         <TimeText at={message.created_at} />
-      </Table.Td>
+      </Cell>
     </>
   );
 }

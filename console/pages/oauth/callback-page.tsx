@@ -11,9 +11,9 @@ import { TextLink } from '../../components/links.tsx';
 /** The last page of a login with Google or GitHub: the cookies are set, and only the token is missing. */
 export function CallbackPage() {
   const { t } = useTranslation();
-  const { resume } = useAuth();
+  const { arrive } = useAuth();
   const { user } = useAuthState();
-  const { mutate, error, isSuccess } = useMutation({ mutationFn: resume });
+  const { mutate, error, isSuccess } = useMutation({ mutationFn: arrive });
   useEffect(() => mutate(), [mutate]);
   if (user) return <Navigate to="/" replace />;
   if (isSuccess) return <Navigate to="/login" search={{ oauth_error: 'OAUTH_STATE_INVALID' }} replace />;

@@ -39,9 +39,7 @@ export function CompletePage() {
           onChange={(event) => setCompany(event.target.value)}
         />
       </MutationForm>
-      <TextLink to="/login" size="sm">
-        {t('session.forgot.back')}
-      </TextLink>
+      <TextLink to="/login">{t('session.forgot.back')}</TextLink>
     </AuthCard>
   );
 }

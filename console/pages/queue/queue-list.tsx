@@ -1,4 +1,4 @@
-import { Stack, Table } from '@mantine/core';
+import { Stack } from '@mantine/core';
 import type { QueueTask } from '@posthorn/sdk/index.ts';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/api-error.tsx';
@@ -8,6 +8,7 @@ import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { durationText } from '../../components/duration-text.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { TextLink } from '../../components/links.tsx';
+import { Cell } from '../../components/row-table.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { useSecondsUntil } from '../../components/use-seconds-until.ts';
 import { WindowRows } from '../../components/window-rows.tsx';
@@ -69,7 +70,7 @@ function TaskCells(props: { task: QueueTask; instanceId: string; busy: boolean; 
   const thing = `${task.operation}, ${party}`;
   return (
     <>
-      <Table.Td>
+      <Cell>
         <TextLink
           to="/instances/$instanceId/messages/$messageId"
           params={{ instanceId, messageId: task.message_id }}
@@ -77,13 +78,13 @@ function TaskCells(props: { task: QueueTask; instanceId: string; busy: boolean; 
         >
           {task.operation}
         </TextLink>
-      </Table.Td>
-      <Table.Td className="foreign">{party}</Table.Td>
-      <Table.Td>{task.typing_until ? <Typing until={task.typing_until} /> : t('queue.waiting')}</Table.Td>
-      <Table.Td>
+      </Cell>
+      <Cell className="foreign">{party}</Cell>
+      <Cell>{task.typing_until ? <Typing until={task.typing_until} /> : t('queue.waiting')}</Cell>
+      <Cell>
         <TimeText at={task.created_at} />
-      </Table.Td>
-      <Table.Td>
+      </Cell>
+      <Cell>
         <ConfirmButton
           isInRow
           label={t('common.actions.cancel')}
@@ -92,7 +93,7 @@ function TaskCells(props: { task: QueueTask; instanceId: string; busy: boolean; 
           busy={props.busy}
           onConfirm={props.onCancel}
         />
-      </Table.Td>
+      </Cell>
     </>
   );
 }

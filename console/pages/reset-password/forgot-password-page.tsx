@@ -19,9 +19,7 @@ export function ForgotPasswordPage() {
       <MutationForm label={t('session.forgot.submit')} mutation={ask} fullWidth onSubmit={() => ask.mutate()}>
         <EmailInput value={email} onChange={setEmail} />
       </MutationForm>
-      <TextLink to="/login" size="sm">
-        {t('session.forgot.back')}
-      </TextLink>
+      <TextLink to="/login">{t('session.forgot.back')}</TextLink>
     </AuthCard>
   );
 }

@@ -1,4 +1,4 @@
-import { Stack, Table } from '@mantine/core';
+import { Stack } from '@mantine/core';
 import type { ScheduledSend } from '@posthorn/sdk/index.ts';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/api-error.tsx';
@@ -8,6 +8,7 @@ import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { TextLink } from '../../components/links.tsx';
 import { shortText } from '../../components/row-button.tsx';
+import { Cell } from '../../components/row-table.tsx';
 import { StateBadge, type Tone } from '../../components/state-badge.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { WindowRows } from '../../components/window-rows.tsx';
@@ -67,7 +68,7 @@ function SendCells({ send, ...props }: { send: ScheduledSend; busy: boolean; onC
   const text = textOfMessage({ content: send.body }).slice(0, SHOWN_CHARS) || send.type;
   return (
     <>
-      <Table.Td>
+      <Cell>
         {status === 'queued' ? (
           <TextLink
             to="/instances/$instanceId/messages/$messageId"
@@ -79,18 +80,18 @@ function SendCells({ send, ...props }: { send: ScheduledSend; busy: boolean; onC
         ) : (
           <span className="one-line">{text}</span>
         )}
-      </Table.Td>
-      <Table.Td className="foreign">{String(send.body.to ?? '')}</Table.Td>
-      <Table.Td>
+      </Cell>
+      <Cell className="foreign">{String(send.body.to ?? '')}</Cell>
+      <Cell>
         <StateBadge
           tone={TONES[status]}
           label={[t(`queue.statuses.${status}`), reason].filter(Boolean).join(': ')}
         />
-      </Table.Td>
-      <Table.Td>
+      </Cell>
+      <Cell>
         <TimeText at={send.send_at} shows={status === 'scheduled' ? 'exact' : 'both'} />
-      </Table.Td>
-      <Table.Td>
+      </Cell>
+      <Cell>
         {status === 'scheduled' && (
           <ConfirmButton
             isInRow
@@ -101,7 +102,7 @@ function SendCells({ send, ...props }: { send: ScheduledSend; busy: boolean; onC
             onConfirm={props.onCancel}
           />
         )}
-      </Table.Td>
+      </Cell>
     </>
   );
 }

@@ -16,14 +16,20 @@ export function fieldsOf({ body }: SendKind): (readonly [name: string, schema: F
   return fields.sort(([a], [b]) => isNeeded(a) - isNeeded(b));
 }
 
-/** The body to send, without empty fields. */
+/** The body to send, without empty fields, and without the empty lines of lists. */
 export function bodyOf({ body }: SendKind, values: Values): Record<string, unknown> {
   const known = Object.keys(body.properties ?? {});
   return Object.fromEntries(
-    Object.entries(values).filter(
-      ([name, value]) => known.includes(name) && (!isEmpty(value) || isEmptyAllowed(body, name, value)),
-    ),
+    Object.entries(values)
+      .map(([name, value]) => [name, Array.isArray(value) ? value.filter(isNoEmptyLine) : value] as const)
+      .filter(
+        ([name, value]) => known.includes(name) && (!isEmpty(value) || isEmptyAllowed(body, name, value)),
+      ),
   );
+}
+
+function isNoEmptyLine(item: unknown): boolean {
+  return typeof item !== 'string' || item.trim() !== '';
 }
 
 function isEmpty(value: unknown): boolean {

@@ -1,9 +1,10 @@
-import { Checkbox, NativeSelect, NumberInput, Textarea, TextInput } from '@mantine/core';
+import { Checkbox, NativeSelect, Textarea, TextInput } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { fieldHint, fieldName } from '../../api/field-words.ts';
 import { MomentInput } from '../../components/moment-input.tsx';
 import type { FieldProps } from './field-props.ts';
 import { ListField } from './list-field.tsx';
+import { NumberField } from './number-field.tsx';
 
 /** A text whose limit is at least this gets a field with several lines. */
 const LONG_CHARS = 60_000;
@@ -42,15 +43,13 @@ export function SchemaField(props: FieldProps) {
     );
   if (schema.type === 'number' || schema.type === 'integer')
     return (
-      <NumberInput
+      <NumberField
         {...common}
-        value={typeof value === 'number' ? value : ''}
+        value={typeof value === 'number' ? value : undefined}
         allowDecimal={schema.type === 'number'}
         {...(schema.minimum === undefined ? {} : { min: schema.minimum })}
         {...(schema.maximum === undefined ? {} : { max: schema.maximum })}
-        decimalScale={12}
-        hideControls
-        onChange={(number) => onChange(typeof number === 'number' ? number : undefined)}
+        onChange={onChange}
       />
     );
   if (schema.format === 'date-time') return <MomentInput {...common} value={text} onChange={onChange} />;

@@ -87,7 +87,7 @@ export function SendForm(props: {
         />
       </MutationForm>
       <Stack gap="lg">
-        <Preview values={values} file={file} />
+        <Preview values={body} file={file} />
         <Stack gap="xs">
           <Title order={2} size="h5">
             {t('messages.form.code')}

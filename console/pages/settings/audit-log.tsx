@@ -1,10 +1,11 @@
-import { Code, Table } from '@mantine/core';
+import { Code } from '@mantine/core';
 import type { AuditEntry } from '@posthorn/sdk/index.ts';
 import { useTranslation } from 'react-i18next';
 import { useClient } from '../../api/api-context.ts';
 import { Shown } from '../../api/shown.tsx';
 import { useFeed } from '../../api/use-feed.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
+import { Cell } from '../../components/row-table.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { WindowRows } from '../../components/window-rows.tsx';
 import { useKeys } from './use-keys.ts';
@@ -50,18 +51,18 @@ export function AuditLog() {
           >
             {(entry) => (
               <>
-                <Table.Td>{entry.action}</Table.Td>
-                <Table.Td className="foreign" miw="8rem">
+                <Cell>{entry.action}</Cell>
+                <Cell className="foreign" style={{ minWidth: '8rem' }}>
                   {whoDid(entry)}
-                </Table.Td>
-                <Table.Td>
+                </Cell>
+                <Cell>
                   {Object.keys(entry.detail).length > 0 && (
                     <Code className="foreign">{JSON.stringify(entry.detail)}</Code>
                   )}
-                </Table.Td>
-                <Table.Td>
+                </Cell>
+                <Cell>
                   <TimeText at={entry.created_at} shows="both" />
-                </Table.Td>
+                </Cell>
               </>
             )}
           </WindowRows>

@@ -7,7 +7,7 @@ import { Shown } from '../../api/shown.tsx';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { CopyText } from '../../components/copy-text.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
-import { RowTable } from '../../components/row-table.tsx';
+import { Cell, RowTable } from '../../components/row-table.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { useKeys } from './use-keys.ts';
 
@@ -40,21 +40,21 @@ export function Keys() {
             >
               {list.map((key) => (
                 <Table.Tr key={key.id}>
-                  <Table.Td className="foreign">{key.name}</Table.Td>
-                  <Table.Td>
+                  <Cell className="foreign">{key.name}</Cell>
+                  <Cell>
                     <Code>…{key.last4}</Code>
-                  </Table.Td>
-                  <Table.Td>
+                  </Cell>
+                  <Cell>
                     {key.last_used_at ? (
                       <TimeText at={key.last_used_at} shows="both" />
                     ) : (
                       <Text size="sm">{t('common.never')}</Text>
                     )}
-                  </Table.Td>
-                  <Table.Td>
+                  </Cell>
+                  <Cell>
                     <TimeText at={key.created_at} shows="both" />
-                  </Table.Td>
-                  <Table.Td>
+                  </Cell>
+                  <Cell>
                     <ConfirmButton
                       isInRow
                       label={t('settings.keys.revoke')}
@@ -63,7 +63,7 @@ export function Keys() {
                       busy={false}
                       onConfirm={() => revoke.mutate(key.id)}
                     />
-                  </Table.Td>
+                  </Cell>
                 </Table.Tr>
               ))}
             </RowTable>

@@ -7,7 +7,7 @@ import { ApiError } from '../../api/api-error.tsx';
 import { FormCard } from '../../api/form-card.tsx';
 import { Shown } from '../../api/shown.tsx';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
-import { RowTable } from '../../components/row-table.tsx';
+import { Cell, RowTable } from '../../components/row-table.tsx';
 import { StateBadge } from '../../components/state-badge.tsx';
 import { type GivenRole, ROLES, useTeam } from './use-team.ts';
 
@@ -52,11 +52,11 @@ function Person(props: { person: User; onRole: (role: GivenRole) => void; onRemo
   const isActive = person.status === 'active';
   return (
     <Table.Tr>
-      <Table.Td className="foreign">{person.name}</Table.Td>
-      <Table.Td className="foreign" miw="14rem">
+      <Cell className="foreign">{person.name}</Cell>
+      <Cell className="foreign" style={{ minWidth: '14rem' }}>
         {person.email}
-      </Table.Td>
-      <Table.Td>
+      </Cell>
+      <Cell>
         {isSelf ? (
           t(`settings.roles.${person.role as GivenRole}`, person.role)
         ) : (
@@ -69,14 +69,14 @@ function Person(props: { person: User; onRole: (role: GivenRole) => void; onRemo
             onChange={(event) => props.onRole(event.target.value as GivenRole)}
           />
         )}
-      </Table.Td>
-      <Table.Td>
+      </Cell>
+      <Cell>
         <StateBadge
           tone={isActive ? 'good' : 'busy'}
           label={t(isActive ? 'settings.team.active' : 'settings.team.invited')}
         />
-      </Table.Td>
-      <Table.Td>
+      </Cell>
+      <Cell>
         {!isSelf && (
           <ConfirmButton
             isInRow
@@ -87,7 +87,7 @@ function Person(props: { person: User; onRole: (role: GivenRole) => void; onRemo
             onConfirm={props.onRemove}
           />
         )}
-      </Table.Td>
+      </Cell>
     </Table.Tr>
   );
   function option(role: GivenRole) {

@@ -38,9 +38,7 @@ export function SignInPage() {
       </MutationForm>
       <ProviderButtons mode="login" />
       <Group justify="space-between">
-        <TextLink to="/forgot-password" size="sm">
-          {t('session.signIn.forgot')}
-        </TextLink>
+        <TextLink to="/forgot-password">{t('session.signIn.forgot')}</TextLink>
         <Text size="sm">
           {t('session.signIn.noAccount')} <TextLink to="/sign-up">{t('session.signIn.signUp')}</TextLink>
         </Text>

@@ -1,4 +1,4 @@
-import { Stack, Table, Text } from '@mantine/core';
+import { Stack, Text } from '@mantine/core';
 import { type MessageTemplate, PosthornError } from '@posthorn/sdk/index.ts';
 import { Navigate, useSearch } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
@@ -10,6 +10,7 @@ import { Shown } from '../../api/shown.tsx';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Page } from '../../components/page.tsx';
+import { Cell } from '../../components/row-table.tsx';
 import { StateBadge, type Tone } from '../../components/state-badge.tsx';
 import { WindowRows } from '../../components/window-rows.tsx';
 import { TemplateForm } from './template-form.tsx';
@@ -92,13 +93,13 @@ function TemplateCells(props: { template: MessageTemplate; isBusy: boolean; onRe
   const body = components.find(({ type }) => type === 'BODY')?.text;
   return (
     <>
-      <Table.Td className="foreign">
+      <Cell className="foreign">
         {name}
         <Text size="xs" c="dimmed">
           {language}
         </Text>
-      </Table.Td>
-      <Table.Td>
+      </Cell>
+      <Cell>
         <StateBadge
           tone={TONES[status] ?? 'idle'}
           label={t(`templates.states.${status as 'APPROVED'}`, { defaultValue: status })}
@@ -108,10 +109,10 @@ function TemplateCells(props: { template: MessageTemplate; isBusy: boolean; onRe
             {reason}
           </Text>
         )}
-      </Table.Td>
-      <Table.Td>{t(`templates.categories.${category as 'UTILITY'}`, { defaultValue: category })}</Table.Td>
-      <Table.Td className="foreign">{typeof body === 'string' ? body : ''}</Table.Td>
-      <Table.Td>
+      </Cell>
+      <Cell>{t(`templates.categories.${category as 'UTILITY'}`, { defaultValue: category })}</Cell>
+      <Cell className="foreign">{typeof body === 'string' ? body : ''}</Cell>
+      <Cell>
         <ConfirmButton
           isInRow
           label={t('templates.remove')}
@@ -120,7 +121,7 @@ function TemplateCells(props: { template: MessageTemplate; isBusy: boolean; onRe
           busy={props.isBusy}
           onConfirm={props.onRemove}
         />
-      </Table.Td>
+      </Cell>
     </>
   );
 }

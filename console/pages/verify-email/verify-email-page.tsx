@@ -46,9 +46,7 @@ export function VerifyEmailPage() {
         <Button variant="default" size="xs" loading={resend.isPending} onClick={() => resend.mutate()}>
           {t('session.verify.resend')}
         </Button>
-        <TextLink to="/" size="sm">
-          {t('session.verify.later')}
-        </TextLink>
+        <TextLink to="/">{t('session.verify.later')}</TextLink>
       </Group>
     </AuthCard>
   );

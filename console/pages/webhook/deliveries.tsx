@@ -1,10 +1,10 @@
-import { Table } from '@mantine/core';
 import type { DeliveryLog } from '@posthorn/sdk/index.ts';
 import { useTranslation } from 'react-i18next';
 import { attemptTone, outcomeOf } from '../../api/delivery-outcome.ts';
 import { Shown } from '../../api/shown.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { TextLink } from '../../components/links.tsx';
+import { Cell } from '../../components/row-table.tsx';
 import { StateBadge } from '../../components/state-badge.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { WindowRows } from '../../components/window-rows.tsx';
@@ -38,7 +38,7 @@ function DeliveryCells({ webhookId, log }: { webhookId: string; log: DeliveryLog
   const { t } = useTranslation();
   return (
     <>
-      <Table.Td>
+      <Cell>
         <TextLink
           to="/webhooks/$webhookId"
           params={{ webhookId }}
@@ -48,13 +48,13 @@ function DeliveryCells({ webhookId, log }: { webhookId: string; log: DeliveryLog
         >
           {log.event_type}, {t('webhooks.attempt', { attempt: log.attempt })}
         </TextLink>
-      </Table.Td>
-      <Table.Td>
+      </Cell>
+      <Cell>
         <StateBadge tone={attemptTone(log)} label={outcomeOf(t, log)} />
-      </Table.Td>
-      <Table.Td>
+      </Cell>
+      <Cell>
         <TimeText at={log.created_at} />
-      </Table.Td>
+      </Cell>
     </>
   );
 }

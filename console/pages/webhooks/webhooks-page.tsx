@@ -7,7 +7,7 @@ import { Shown } from '../../api/shown.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ButtonLink, TextLink } from '../../components/links.tsx';
 import { Page } from '../../components/page.tsx';
-import { RowTable } from '../../components/row-table.tsx';
+import { Cell, RowTable } from '../../components/row-table.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { useWebhooks } from './use-webhooks.ts';
 import { WebhookState } from './webhook-state.tsx';
@@ -47,18 +47,18 @@ export function WebhooksPage() {
 function WebhookRow({ webhook }: { webhook: Webhook }) {
   return (
     <Table.Tr>
-      <Table.Td>
+      <Cell>
         <TextLink to="/webhooks/$webhookId" params={{ webhookId: String(webhook.id) }} className="one-line">
           {webhook.url}
         </TextLink>
-      </Table.Td>
-      <Table.Td>
+      </Cell>
+      <Cell>
         <WebhookState webhook={webhook} />
-      </Table.Td>
-      <Table.Td className="foreign">{webhook.events.join(', ')}</Table.Td>
-      <Table.Td>
+      </Cell>
+      <Cell className="foreign">{webhook.events.join(', ')}</Cell>
+      <Cell>
         <TimeText at={webhook.created_at} />
-      </Table.Td>
+      </Cell>
     </Table.Tr>
   );
 }
