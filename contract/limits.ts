@@ -65,6 +65,8 @@ export const SYNC_ACTION_TIMEOUT_MS = 15_000;
 
 /** The largest body that Meta posts. */
 export const RAW_BODY_MAX_BYTES = 3 * 1024 * 1024;
+/** Posts of Meta that wait for one instance: some 85,000 of the usual size. */
+export const INBOX_MAX_BYTES = 128 * 1024 * 1024;
 
 // Bounds that keep what a request may cost known in advance
 export const SCHEDULE_AHEAD_MAX_DAYS = 366;

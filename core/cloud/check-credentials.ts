@@ -12,11 +12,23 @@ export interface GivenCredentials {
 }
 
 const number = z.object({ display_phone_number: z.string(), verified_name: z.string().catch('') });
-const numbers = z.object({ data: z.array(z.object({ id: z.string() })) });
+const numbers = z.object({
+  data: z.array(z.object({ id: z.string() })),
+  paging: z
+    .object({
+      cursors: z.object({ after: z.string().optional() }).optional(),
+      // Without it there is no further page, although there is a cursor.
+      next: z.string().optional(),
+    })
+    .nullish()
+    .catch(null),
+});
 
 /** Somebody waits for the answer. */
 const ASK_MS = 8_000;
-const NUMBERS_MAX = 500;
+const PAGE = 500;
+/** Meta may answer with smaller pages than it is asked for. */
+const PAGES_MAX = 20;
 
 /**
  * Asks Meta whether these belong together: the token for the number, the secret for the token, the number for the account.
@@ -36,8 +48,7 @@ export async function checkCredentials(
       `/${numberId}?fields=display_phone_number,verified_name&appsecret_proof=${proof}`,
     );
     const { display_phone_number: shown, verified_name: name } = number.parse(found);
-    const { data } = numbers.parse(await ask(`/${accountId}/phone_numbers?fields=id&limit=${NUMBERS_MAX}`));
-    if (!data.some(({ id }) => id === numberId))
+    if (!(await hasNumber(ask, accountId, numberId)))
       throw apiError('CREDENTIALS_REFUSED', {
         message: 'business_account_id: the number does not belong to this account',
       });
@@ -51,4 +62,20 @@ export async function checkCredentials(
     if (cause instanceof Error && cause.name === 'ApiError') throw cause;
     throw apiError('SERVICE_UNAVAILABLE', { cause, headers: { 'retry-after': '5' } });
   }
+}
+
+async function hasNumber(
+  ask: (path: string) => Promise<unknown>,
+  accountId: string,
+  numberId: string,
+): Promise<boolean> {
+  const query = new URLSearchParams({ fields: 'id', limit: String(PAGE) });
+  for (let page = 0; page < PAGES_MAX; page += 1) {
+    const { data, paging } = numbers.parse(await ask(`/${accountId}/phone_numbers?${query}`));
+    if (data.some(({ id }) => id === numberId)) return true;
+    const after = paging?.next && paging.cursors?.after;
+    if (!after) return false;
+    query.set('after', after);
+  }
+  return false;
 }

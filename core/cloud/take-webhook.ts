@@ -6,14 +6,15 @@ import type { Db } from '../platform/database/db.ts';
 import type { Cipher } from '../platform/encryption.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import { readCredentials } from './credentials.ts';
+import type { InboxRoom } from './inbox-room.ts';
 
 /**
  * Stores what Meta posted, as its bytes, and wakes the owner of the instance; when this resolves it is durable. 401
  * UNAUTHORIZED for a wrong signature, 404 INSTANCE_NOT_FOUND without credentials to check it by; 503 when it could not be
- * stored. Meta posts all of these again.
+ * stored, or too much waits for the instance. Meta posts all of these again.
  */
 export async function takeWebhook(
-  deps: { db: Db; bus: Bus; clock: Clock; cipher: Cipher },
+  deps: { db: Db; bus: Bus; clock: Clock; cipher: Cipher; room: InboxRoom },
   posted: { instanceId: string; signature: string | string[] | undefined; read(): Promise<Buffer> },
 ): Promise<void> {
   const { instanceId, signature } = posted;
@@ -26,11 +27,13 @@ export async function takeWebhook(
     const body = await posted.read();
     const digest = createHmac('sha256', known.credentials.app_secret).update(body).digest();
     if (!timingSafeEqual(digest, claimed)) throw apiError('UNAUTHORIZED');
-    const { rowCount } = await deps.db.query({
-      name: 'network-inbox-insert-known',
-      text: INSERT,
-      values: [instanceId, body, deps.clock.now()],
-    });
+    const { rowCount } = await deps.room.keep(instanceId, body.length, () =>
+      deps.db.query({
+        name: 'network-inbox-insert-known',
+        text: INSERT,
+        values: [instanceId, body, deps.clock.now()],
+      }),
+    );
     if (rowCount === 0) throw apiError('INSTANCE_NOT_FOUND');
   } catch (cause) {
     if (isUnavailable(cause))

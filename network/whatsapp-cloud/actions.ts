@@ -44,9 +44,16 @@ export const ACTIONS: {
   template_delete: deleteTemplate,
 };
 
-/** Tells each sender; ids of messages that are not the network's are passed over. */
+/** So many of the newest messages are tried: the network may not know those from when the number was on a phone. */
+const MARKS_MAX = 5;
+
+/**
+ * Marks the newest message, and so all that came before it: each mark is a request, and a hundred would last longer than
+ * a caller waits. Ids that the network does not know are passed over.
+ */
 export async function markRead(session: CloudContext, chat: string, ids: readonly string[]): Promise<void> {
-  for (const id of ids) await tellRead(session, chat, { message_id: id });
+  for (const id of ids.slice(-MARKS_MAX).toReversed())
+    if (await tellRead(session, chat, { message_id: id })) return;
 }
 
 /** Shown for up to 25 s, and only as an answer: it also marks the last received message as read. */
@@ -55,16 +62,21 @@ async function typing(session: CloudContext, chat: string): Promise<void> {
   if (id !== undefined) await tellRead(session, chat, { message_id: id, typing_indicator: { type: 'text' } });
 }
 
-async function tellRead(session: CloudContext, chat: string, more: Record<string, unknown>): Promise<void> {
+/** False for an id that the network does not know. */
+async function tellRead(
+  session: CloudContext,
+  chat: string,
+  more: Record<string, unknown>,
+): Promise<boolean> {
   const body = { messaging_product: 'whatsapp', status: 'read', ...more };
-  await asked(session, chat, {
-    method: 'POST',
-    path: `/${session.credentials.phone_number_id}/messages`,
-    body,
-  }).catch((err) => {
-    // An id that the network does not know.
-    if (!(err instanceof SendRefused)) throw err;
-  });
+  const path = `/${session.credentials.phone_number_id}/messages`;
+  try {
+    await asked(session, chat, { method: 'POST', path, body });
+    return true;
+  } catch (err) {
+    if (err instanceof SendRefused) return false;
+    throw err;
+  }
 }
 
 async function asked(

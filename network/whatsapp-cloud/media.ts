@@ -10,6 +10,7 @@ import {
 import {
   askGraph,
   type GraphAddress,
+  GraphRefused,
   GraphUnreachable,
   graphUrl,
   readGraph,
@@ -44,6 +45,10 @@ export async function uploadMedia(
   ].join('');
   const tail = `\r\n--${boundary}--\r\n`;
   const bytes = await media.open();
+  let ownFailure: unknown;
+  bytes.once('error', (err) => {
+    ownFailure = err;
+  });
   try {
     const answer = await request(graphUrl(graph, `/${phoneNumberId}/media`), {
       method: 'POST',
@@ -57,17 +62,12 @@ export async function uploadMedia(
     });
     return uploaded.parse(readGraph(answer.statusCode, await answer.body.text())).id;
   } catch (cause) {
-    // An upload without an answer has reached nobody, so it may be repeated.
-    if (isOfNetwork(cause)) throw new GraphUnreachable(false, 'the media could not be uploaded', { cause });
-    throw cause;
+    if (cause instanceof GraphRefused || cause === ownFailure) throw cause;
+    // An upload without an answer has reached nobody, whatever came in place of it, so it may be repeated.
+    throw new GraphUnreachable(false, 'the media could not be uploaded', { cause });
   } finally {
     bytes.destroy();
   }
-}
-
-function isOfNetwork(err: unknown): boolean {
-  const { code, name } = (err ?? {}) as { code?: string; name?: string };
-  return name === 'TimeoutError' || (code ?? '').startsWith('UND_ERR') || /^E[A-Z]+$/.test(code ?? '');
 }
 
 async function* parts(head: string, bytes: Readable, tail: string) {

@@ -23,12 +23,13 @@ import {
 /** One thing that a webhook tells. */
 export type Told =
   /** `isOfFormer`: of a number that the instance had before. It says nothing about the present one. */
-  | { kind: 'receipt'; receipt: NetworkReceipt; code?: number; isOfFormer?: true }
+  | { kind: 'receipt'; receipt: NetworkReceipt; code?: number; isFree?: boolean; isOfFormer?: true }
   | { kind: 'message'; message: InboundMessage; isOfFormer?: true }
   | { kind: 'change'; change: NetworkChange }
   | { kind: 'fact'; fact: NetworkFact }
-  | { kind: 'restriction'; restriction: string | null }
-  | { kind: 'banned' };
+  | { kind: 'restriction'; restriction: string; at: Date }
+  | { kind: 'quality'; isLow: boolean; at: Date }
+  | { kind: 'banned' | 'reinstated'; at: Date };
 
 export interface Reading {
   told: Told[];
@@ -140,7 +141,7 @@ function readValue(
   each(value.messages, (item) => readInbound(item, contacts, own));
   each(value.message_echoes, (item) => readEcho(item, own));
   each(value.statuses, (item) => readStatus(item, own));
-  reading.told.push(...accountNews(field, value));
+  reading.told.push(...accountNews(field, value, at, own));
   const fact = readTemplateNews(field, value, at);
   if (fact) reading.told.push({ kind: 'fact', fact });
 }
@@ -186,7 +187,8 @@ function contactsOf(value: Value): Contact[] {
 
 function readInbound(item: unknown, contacts: readonly Contact[], own: Own): Told[] | null {
   const message = messageShape.safeParse(item).data;
-  if (!message) return null;
+  // This driver has no groups, and what is written to one is not for the writer's own chat.
+  if (!message || message.group_id !== undefined) return null;
   const contact = contacts.find(
     (each) =>
       (each.wa_id && each.wa_id === message.from) || (each.user_id && each.user_id === message.from_user_id),
@@ -209,7 +211,7 @@ function readEcho(item: unknown, own: Own): Told[] | null {
   const message = messageShape.safeParse(item).data;
   const chat = message && jidOf({ phone: message.to, userId: message.to_user_id });
   const from = jidOf({ phone: own.phone });
-  if (!message || !chat || !from) return null;
+  if (!message || message.group_id !== undefined || !chat || !from) return null;
   const between = { chat, from, fromMe: true, pushName: '', at: dateOf(message.timestamp, own.now) };
   const change = readChange(message, between);
   return [change ? { kind: 'change', change } : { kind: 'message', message: readMessage(message, between) }];
@@ -231,7 +233,9 @@ function readStatus(item: unknown, own: Own): Told[] | null {
   const reason =
     kind === 'failed' ? { reason: code === undefined ? 'refused_by_network' : verdictOf(code).reason } : {};
   const receipt = { ...named, kind, ...reason, chat: by, by, at };
-  return [...pairOf(by, userId, at), { kind: 'receipt', receipt, ...(code === undefined ? {} : { code }) }];
+  const isFree = status.pricing?.billable === false;
+  const more = { ...(code === undefined ? {} : { code }), ...(isFree ? { isFree } : {}) };
+  return [...pairOf(by, userId, at), { kind: 'receipt', receipt, ...more }];
 }
 
 /** The pair of a number and an id that name one person, so that a later item without the number finds their chat. */
@@ -258,14 +262,28 @@ function movedOf(
   return [{ kind: 'fact', fact: { kind: 'user_id', from: former, to: present, at } }];
 }
 
-function accountNews(field: string, { event, ban_info: ban }: Value): Told[] {
+function accountNews(field: string, value: Value, at: Date, own: Own): Told[] {
+  const { event, ban_info: ban, display_phone_number: about } = value;
   if (field === 'phone_number_quality_update') {
-    if (event === 'FLAGGED') return [{ kind: 'restriction', restriction: 'quality_low' }];
-    return event === 'UNFLAGGED' ? [{ kind: 'restriction', restriction: null }] : [];
+    // It names its number by nothing else, and may be of another one of the business account.
+    if (about !== undefined && bareOf(about) !== bareOf(own.phone)) return [];
+    return event === 'FLAGGED' || event === 'UNFLAGGED'
+      ? [{ kind: 'quality', isLow: event === 'FLAGGED', at }]
+      : [];
   }
   if (field !== 'account_update') return [];
-  if (ban?.waba_ban_state === 'DISABLE') return [{ kind: 'banned' }];
-  return event === 'ACCOUNT_RESTRICTION' ? [{ kind: 'restriction', restriction: 'account_restricted' }] : [];
+  if (ban?.waba_ban_state === 'DISABLE') return [{ kind: 'banned', at }];
+  if (ban?.waba_ban_state === 'REINSTATE') return [{ kind: 'reinstated', at }];
+  return event === 'ACCOUNT_RESTRICTION'
+    ? [{ kind: 'restriction', restriction: 'account_restricted', at }]
+    : [];
+}
+
+/** The digits of a number, without those that Brazil, Mexico and Argentina added later: they come and go. */
+function bareOf(phone: string): string {
+  return phone
+    .replace(/\D/g, '')
+    .replace(/^(?:(55\d\d)9(?=\d{8}$)|(52)1(?=\d{10}$)|(54)9(?=\d{10}$))/, '$1$2$3');
 }
 
 function dateOf(seconds: string | number | undefined, now: Date): Date {

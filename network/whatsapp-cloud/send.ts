@@ -32,8 +32,8 @@ export async function send(session: CloudContext, message: OutboundMessage): Pro
   if (session.phase !== 'live') throw new SendDeferred('not_connected');
   const { media, to } = message;
   const ids = {
-    quotedId: networkNameOf(session, message.quotedId),
-    targetId: networkNameOf(session, message.target?.id),
+    quotedId: await networkNameOf(session, message.quotedId).catch(failBefore),
+    targetId: await networkNameOf(session, message.target?.id).catch(failBefore),
   };
   const mediaId = media && (await uploaded(session, to, media).catch(failBefore));
   const body = compose(message, { ...ids, mediaId });
@@ -70,12 +70,15 @@ function failBefore(cause: unknown): never {
 
 /**
  * The network's own id of a message. One of ours that was accepted a moment ago may have been named by our id, when its
- * answer had not come.
+ * answer had not come. The answer may have gone to an earlier session, or a status may have told the id in its place.
  */
-function networkNameOf({ assigned }: CloudContext, id: string | undefined): string | undefined {
+async function networkNameOf(
+  { assigned, request }: CloudContext,
+  id: string | undefined,
+): Promise<string | undefined> {
   if (id === undefined || !OUR_ID.test(id)) return id;
-  const known = assigned.get(id);
-  if (known === undefined) throw new SendRefused('message_not_found');
+  const known = assigned.get(id) ?? (await request.assignedId?.(id));
+  if (!known) throw new SendRefused('message_not_found');
   return known;
 }
 

@@ -20,6 +20,7 @@ import type { Log } from '@posthorn/core/platform/process/log.ts';
 import type { Credentials } from './credentials.ts';
 import type { HandOver } from './hand-over.ts';
 import { createRecent, type Recent } from './recent.ts';
+import { type Restrictions, restrict, restrictionsSince, secondOf } from './restrictions.ts';
 import { backOffMs, type Verdict, verdictOf } from './verdicts.ts';
 
 export interface CloudDeps {
@@ -41,8 +42,9 @@ export interface CloudContext {
   /** It is being logged out: nothing is subscribed any more. */
   leaves: boolean;
   handOver: HandOver | null;
-  /** The restriction that this session told last; undefined: none yet, and users see that of an earlier one. */
-  restriction: string | null | undefined;
+  /** When it began, in whole seconds as the network tells times: what failed before failed with earlier credentials. */
+  beganAtMs: number;
+  restrictions: Restrictions;
   /** Failures in a row, by the chat or the account that is held, and until when the last one holds it. */
   failures: Map<string, { count: number; untilMs: number }>;
   /** The last message received in each chat: typing needs one. */
@@ -59,17 +61,10 @@ export function createContext(
   sink: SessionSink,
   credentials: Credentials,
 ): CloudContext {
+  const beganAtMs = secondOf(deps.clock.now());
   return {
-    ...{
-      deps,
-      request,
-      sink,
-      credentials,
-      phase: 'opening',
-      leaves: false,
-      handOver: null,
-      restriction: undefined,
-    },
+    ...{ deps, request, sink, credentials, phase: 'opening', leaves: false, handOver: null, beganAtMs },
+    restrictions: restrictionsSince(beganAtMs, request.restriction),
     failures: new Map(),
     lastReceived: createRecent(10_000),
     assigned: createRecent(10_000),
@@ -115,18 +110,16 @@ export function wordsOf({ reason }: Verdict): string {
   return WORDS[reason] ?? 'the network refuses the credentials; give new ones';
 }
 
-/** Ends or restricts the account where a code says so; answers what the code means for one message. */
-export function heed(session: CloudContext, code: number): Verdict {
+/**
+ * Ends or restricts the account where a code says so; answers what the code means for one message. `at`: when the network
+ * said it; a status may come days later, when other credentials hold.
+ */
+export function heed(session: CloudContext, code: number, at = session.deps.clock.now()): Verdict {
   const verdict = verdictOf(code);
-  if (verdict.restriction) restrict(session, verdict.restriction);
-  if (verdict.does === 'end') end(session, 'credentials_refused', wordsOf(verdict));
+  if (verdict.restriction) restrict(session, verdict.restriction, at);
+  if (verdict.does === 'end' && at.getTime() >= session.beganAtMs)
+    end(session, 'credentials_refused', wordsOf(verdict));
   return verdict;
-}
-
-export function restrict(session: CloudContext, restriction: string | null): void {
-  if (session.restriction === restriction) return;
-  session.restriction = restriction;
-  session.sink.restricted(restriction);
 }
 
 /** The error of the port for what went wrong when something was sent to this chat. */

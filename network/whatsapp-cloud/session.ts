@@ -11,6 +11,15 @@ import { credentialsShape } from './credentials.ts';
 import { startHandOver } from './hand-over.ts';
 import { downloadMedia } from './media.ts';
 import type { FormerNumber, Told } from './read-webhook.ts';
+import {
+  noteQuality,
+  noteReinstated,
+  noteSent,
+  recall,
+  restrict,
+  standsAgain,
+  tell,
+} from './restrictions.ts';
 import { send } from './send.ts';
 import {
   type CloudContext,
@@ -20,7 +29,6 @@ import {
   end,
   heed,
   requireLive,
-  restrict,
 } from './session-context.ts';
 import { endSubscription, noteNumber, subscribe } from './subscription.ts';
 import { verdictOf } from './verdicts.ts';
@@ -93,6 +101,7 @@ async function begin(session: CloudContext): Promise<void> {
     if (outcome === 'taken_over') return end(session, 'replaced');
     if (outcome === 'leaves') return;
     former = await noteNumber(session);
+    await recall(session);
   } catch (err) {
     if (err instanceof GraphRefused && verdictOf(err.code).does === 'end')
       return void heed(session, err.code);
@@ -103,6 +112,8 @@ async function begin(session: CloudContext): Promise<void> {
   if (session.phase === 'ended') return;
   session.phase = 'live';
   sink.connected();
+  const { blocked, isQualityLow } = session.restrictions;
+  if (blocked !== null || isQualityLow) tell(session);
   if (request.inbox) {
     session.handOver = startHandOver({
       ...{ inbox: request.inbox, sink, log: deps.log, instanceId: request.instanceId },
@@ -119,12 +130,14 @@ async function begin(session: CloudContext): Promise<void> {
 function note(session: CloudContext, told: Told): void {
   if (told.kind === 'message' && !told.message.fromMe && !told.isOfFormer)
     session.lastReceived.set(told.message.chat, told.message.networkId);
-  if (told.kind === 'restriction') restrict(session, told.restriction);
-  if (told.kind === 'banned') end(session, 'banned');
+  if (told.kind === 'restriction') restrict(session, told.restriction, told.at);
+  if (told.kind === 'quality') noteQuality(session, told);
+  if (told.kind === 'reinstated') noteReinstated(session, told.at);
+  if (told.kind === 'banned' && !standsAgain(session, told.at)) end(session, 'banned');
   if (told.kind !== 'receipt' || told.isOfFormer) return;
-  if (told.code !== undefined) heed(session, told.code);
-  // It is delivered again. Quality has news of its own.
-  else if ((session.restriction ?? session.request.restriction) !== 'quality_low') restrict(session, null);
+  const { code, isFree = false, receipt } = told;
+  if (code !== undefined) heed(session, code, receipt.at);
+  else if (receipt.kind === 'sent') noteSent(session, { at: receipt.at, isFree });
 }
 
 function accessOf({ deps, credentials }: CloudContext) {

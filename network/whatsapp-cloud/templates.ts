@@ -124,11 +124,15 @@ async function asked(session: CloudContext, question: Parameters<typeof ask>[1])
   });
 }
 
-/** A rate limit is reported at once, because the caller waits for the answer. It holds back no message. */
+/**
+ * Reported at once, because the caller waits for the answer. A rate limit of templates holds back no message, and a token
+ * that may not manage them may still send.
+ */
+const OF_TEMPLATES_ALONE = new Set(['rate_limited', 'permission_missing']);
+
 function refusalOf(session: CloudContext, cause: unknown): unknown {
-  if (cause instanceof GraphRefused && verdictOf(cause.code).reason === 'rate_limited')
-    return new SendRefused('rate_limited');
-  return sendErrorOf(session, '', cause);
+  const reason = cause instanceof GraphRefused ? verdictOf(cause.code).reason : '';
+  return OF_TEMPLATES_ALONE.has(reason) ? new SendRefused(reason) : sendErrorOf(session, '', cause);
 }
 
 function isAbout(err: unknown, reason: string): boolean {

@@ -26,7 +26,7 @@ const refuse = (reason: string): Verdict => ({ does: 'refuse', reason });
 const limited = (restriction: string): Verdict => ({ ...refuse(restriction), restriction });
 
 const VERDICTS: Readonly<Record<number, Verdict>> = {
-  ...{ 4: rate, 80007: rate, 130429: rate },
+  ...{ 4: rate, 80007: rate, 80008: rate, 130429: rate },
   131056: { does: 'defer_chat', reason: 'pair_rate_limited', firstMs: 4_000, factor: 4 },
   ...{ 1: passing, 2: passing, 131000: passing, 131016: passing, 131057: passing, 133015: passing },
   ...{ 0: end('token_refused'), 190: end('token_refused') },

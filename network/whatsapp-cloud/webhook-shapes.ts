@@ -105,6 +105,10 @@ export const statusShape = z.looseObject({
   recipient_user_id: maybe,
   biz_opaque_callback_data: maybe,
   errors: few(z.looseObject({ code: z.number() }), ERRORS_MAX),
+  pricing: z
+    .looseObject({ billable: z.boolean().optional().catch(undefined) })
+    .optional()
+    .catch(undefined),
 });
 
 export const contactShape = z.looseObject({
@@ -122,7 +126,7 @@ export const valueShape = z.looseObject({
   statuses: items,
   message_echoes: items,
   event: maybe,
-  current_limit: maybe,
+  display_phone_number: maybe,
   message_template_id: z.union([text, z.number()]).optional().catch(undefined),
   message_template_name: maybe,
   message_template_language: maybe,

@@ -178,7 +178,7 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
       zones: config.REPUTATION_ZONES,
       resolvers: config.REPUTATION_RESOLVER,
     },
-    providers: createOAuthProviders(config),
+    providers: createOAuthProviders(config, clock),
     oauthFrontendUrl: config.OAUTH_FRONTEND_REDIRECT_URL ?? config.FRONTEND_URL,
     billing: createBillingClient({ baseUrl: config.BILLING_INTERNAL_URL, secret: config.INTERNAL_SECRET }),
     cookies: { secure: config.NODE_ENV !== 'development', csrfTokensOf },

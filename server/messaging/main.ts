@@ -8,11 +8,12 @@ import { openTracing } from '@posthorn/core/platform/tracing/open-tracing.ts';
 import { startMessaging } from './start.ts';
 
 /** The messaging role in its own process: `npm run messaging`. */
-await runMain('messaging', async () => {
+await runMain('messaging', async (endsBy) => {
   const config = loadConfig(process.env);
   const log = createLog({ level: config.LOG_LEVEL, role: 'messaging' });
   const shutdown = createShutdown({ log, ...shutdownTimes(config, { isBalanced: true }) });
   shutdown.onSignals();
+  endsBy(shutdown);
   const clock = await openDatabaseClock({ url: config.DATABASE_URL, log, shutdown });
   const trace = await openTracing({ config, service: 'messaging', clock, log, shutdown });
   await startMessaging({ config, clock, log, metrics: createMetrics(), trace, shutdown });

@@ -8,7 +8,7 @@ describe('a send whose answer was lost, which the network may have', () => {
   let people = 0;
   before(async () => {
     cloud = await startCloudSending({
-      worker: { deferral: { expiresMs: 600_000, retryMs: 100, unansweredMs: 3_000 } },
+      worker: { deferral: { expiresMs: 600_000, retryMs: 100, unansweredMs: 8_000 } },
     });
   });
   after(() => cloud?.close());

@@ -99,8 +99,8 @@ describe('PUT /v1/instances/{id}/credentials', () => {
     world.answerDelayMs = 2_000;
     for (const { id } of [given, connected])
       assert.equal((await cloud.call(id, 'POST', '/logout')).status, 202);
-    // By now the workers are asking Meta to end the subscriptions.
-    await delay(300);
+    // The worker is asking Meta to end the subscriptions.
+    await waitFor(() => [given, connected].every(({ number }) => number.webhook === null));
     world.answerDelayMs = 0;
     assert.equal((await cloud.give(given.id, given.number)).status, 200);
     assert.equal((await cloud.call(connected.id, 'POST', '/connect')).status, 202);
@@ -120,10 +120,14 @@ describe('PUT /v1/instances/{id}/credentials', () => {
     await cloud.api.parts.db.transaction(async (sql) => {
       // New credentials raise it too; here this happens before the death of the former ones is recorded.
       await sql.query('UPDATE instances SET generation = generation + 1 WHERE id = $1', [id]);
-      number.isTokenAlive = false;
+      const refused = Promise.withResolvers<void>();
+      const isTokenAlive = () => void refused.resolve();
+      Object.defineProperty(number, 'isTokenAlive', { get: isTokenAlive, configurable: true });
       await cloud.send(instance, '/messages/text', { to: '5531900000014', text: 'Under the former token' });
+      await refused.promise;
+      // By then the worker waits for the row.
       await delay(1_000);
-      number.isTokenAlive = true;
+      Object.defineProperty(number, 'isTokenAlive', { value: true, writable: true });
       await sql.query(`SELECT pg_notify('instance', $1)`, [id]);
     });
     await waitFor(async () => (await cloud.events(id, 'instance.disconnected')).length === 1);

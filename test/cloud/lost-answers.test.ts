@@ -33,7 +33,7 @@ test(`${SENDS} sends with a fifth of the answers lost, statuses doubled and shuf
     );
     return rows[0]!.n;
   };
-  await waitFor(async () => (await open()) === 0, 60_000, { what: 'every message has an outcome' });
+  await waitFor(async () => (await open()) === 0, 150_000, { what: 'every message has an outcome' });
   await cloud.drained();
 
   const statusOf = new Map<string, string>();

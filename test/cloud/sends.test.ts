@@ -16,7 +16,7 @@ describe('sends over the Cloud API', () => {
   let received: string;
   before(async () => {
     cloud = await startCloudSending({
-      worker: { deferral: { expiresMs: 600_000, retryMs: 100, unansweredMs: 1_000 } },
+      worker: { deferral: { expiresMs: 600_000, retryMs: 100, unansweredMs: 5_000 } },
     });
     instance = await cloud.connect();
     received = await cloud.greet(instance, TO);

@@ -146,6 +146,7 @@ describe('templates that Meta reviews', () => {
   it('answer with our codes for the codes of Meta', async () => {
     for (const [code, status, error] of [
       [80007, 429, 'RATE_LIMITED'],
+      [80008, 429, 'RATE_LIMITED'],
       [131031, 502, 'SEND_FAILED'],
       [2, 503, 'SERVICE_UNAVAILABLE'],
     ] as const) {
@@ -153,6 +154,22 @@ describe('templates that Meta reviews', () => {
       const answer = await cloud.call(instance.id, 'GET', '/templates');
       assert.deepEqual([code, answer.status, answer.body.error_code], [code, status, error]);
     }
+  });
+
+  it('do not end the session when the token may not manage them any more, as it may still send', async () => {
+    for (const ask of [
+      () => cloud.call(instance.id, 'GET', '/templates'),
+      () => create({ name: 'unmanaged' }),
+      () => remove('unmanaged'),
+    ]) {
+      cloud.graph.fault({ kind: 'error', code: 200 }, { person: 'message_templates' });
+      const answer = await ask();
+      assert.deepEqual([answer.status, answer.body.error_code], [502, 'SEND_FAILED']);
+    }
+    await cloud.greet(instance, '5531900000031');
+    const sent = await cloud.send(instance, '/messages/text', { to: '5531900000031', text: 'Hello' });
+    await cloud.reaches(instance, sent, 'delivered');
+    assert.deepEqual(await cloud.events(instance.id, 'instance.disconnected'), []);
   });
 
   const tell = async (type: string, count: number) =>

@@ -46,7 +46,7 @@ describe('webhooks of the Cloud API', () => {
   const texts = async () =>
     (await cloud.events(instance.id, 'text.received')).map(({ data }) => data.content.text as string);
   const received = (body: string) =>
-    waitFor(async () => (await texts()).includes(body), 20_000, { what: body });
+    waitFor(async () => (await texts()).includes(body), undefined, { what: body });
   const waiting = async () => {
     const { rows } = await cloud.api.parts.db.query<{ n: number }>(
       'SELECT count(*)::integer AS n FROM network_inbox',

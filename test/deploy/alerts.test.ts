@@ -53,6 +53,16 @@ describe('the alerts', () => {
       assert.equal(annotations.runbook, `docs/runbook.md#${alert.toLowerCase()}`);
   });
 
+  it('watch all that the service itself refuses or fails to do', () => {
+    const watched = readAlerts()
+      .map(({ expr }) => expr)
+      .join('\n');
+    const operating = readFileSync(path.join(projectRoot, 'docs/operating.md'), 'utf8');
+    const losses = new Set(operating.match(/\bposthorn_\w*(?:refused|shed|failed|after_end)\w*/g));
+    assert.ok(losses.size >= 3);
+    for (const name of losses) assert.ok(watched.includes(name), name);
+  });
+
   it('learn from the workers how many shards there are', () => {
     const { expr } = readAlerts().find(({ alert }) => alert === 'PosthornShardsWithoutOwner')!;
     assert.equal(expr, 'sum(posthorn_shards_owned) < max(posthorn_shards)');

@@ -155,7 +155,12 @@ function lostOf(kind: string): Lost {
 function markRead(world: GraphWorld, body: Body): Body {
   const message = world.messages.get(String(body.message_id));
   if (!message || message.fromMe) throw new GraphError(131009);
-  message.isRead = true;
+  // With it all that the person wrote before.
+  for (const each of world.messages.values()) {
+    if (!each.fromMe && each.person === message.person && each.numberId === message.numberId)
+      each.isRead = true;
+    if (each === message) break;
+  }
   return { success: true };
 }
 

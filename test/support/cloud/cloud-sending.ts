@@ -81,7 +81,7 @@ export async function startCloudSending(
       driver: createCloudDriver({
         graph: { url: graphUrl, version: 'v26.0' },
         callbackUrl: (instanceId) => cloudWebhookUrl(api.url, instanceId),
-        ...{ log: parts.log, sendTimeoutMs: 5_000 },
+        log: parts.log,
         ...options.driver,
       }),
       name: `worker ${randomUUID()}`,
@@ -123,7 +123,7 @@ export async function startCloudSending(
         const { body } = await call(instanceId, 'GET', '');
         return body.state === wanted && body;
       },
-      20_000,
+      60_000,
       { what: `the state ${wanted}` },
     );
   const status: CloudSending['status'] = async (_, messageId) => {
@@ -163,7 +163,7 @@ export async function startCloudSending(
       return answer.body.message_id;
     },
     async reaches(instance, messageId, wanted) {
-      await waitFor(async () => (await status(instance, messageId)).status === wanted, 20_000, {
+      await waitFor(async () => (await status(instance, messageId)).status === wanted, 60_000, {
         what: `the status ${wanted}`,
       });
     },
