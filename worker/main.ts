@@ -12,11 +12,12 @@ import { openTracing } from '@posthorn/core/platform/tracing/open-tracing.ts';
 import { openWorkerRoles } from './roles.ts';
 
 /** The consuming roles in their own process: `npm run worker`. */
-await runMain('worker', async () => {
+await runMain('worker', async (endsBy) => {
   const config = loadConfig(process.env);
   const log = createLog({ level: config.LOG_LEVEL, role: 'worker' });
   const shutdown = createShutdown({ log, ...shutdownTimes(config, { isBalanced: false }) });
   shutdown.onSignals();
+  endsBy(shutdown);
   const metrics = createMetrics();
   const broker = createRabbitBroker({
     url: config.AMQP_URL,

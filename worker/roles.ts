@@ -28,6 +28,7 @@ import { createMailSender } from './mail/mail-sender.ts';
 import { createMediaRetentionJob } from './media/media-retention-job.ts';
 import { openWorkerMedia } from './media/open-worker-media.ts';
 import { createNetworkDrivers, pacingMinMsOf, typingMaxMsOf } from './network-driver.ts';
+import { hearDrain } from './ownership/hear-drain.ts';
 import { type Membership, newWorkerTag, startMembership, WORKER_NAME } from './ownership/membership.ts';
 import { createPurgeJob } from './purge/purge-job.ts';
 import { createArchiveJob } from './retention/archive-job.ts';
@@ -54,7 +55,7 @@ export interface WorkerRolesDeps {
 export interface WorkerRoles {
   /** The checks of /ready. */
   checks: Record<string, Check>;
-  /** Resolves when all roles run. Waits for a broker that is away; draining ends that wait. */
+  /** Resolves when all roles run: those of billing wait for a broker that is away, until draining ends that wait. */
   start(): Promise<void>;
   /** See `RunningWorker`; empty while the pipeline does not run. */
   queues: LocalQueues;
@@ -69,7 +70,7 @@ const LATE_MS = 30_000;
  * if the database is not there.
  */
 export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRoles> {
-  const { config, broker, log, shutdown } = deps;
+  const { config, broker, shutdown } = deps;
   const url = config.DATABASE_URL;
   const tag = newWorkerTag();
   const { db, bus } = await openConnections(deps, `worker ${tag}`);
@@ -77,15 +78,7 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
 
   async function start(): Promise<void> {
     await requireSchema(db, 'messaging');
-    const membership = startMembership({
-      databaseUrl: url,
-      log,
-      name: WORKER_NAME,
-      tag,
-      onOthersFenced: () => tellOfFreeClaims(bus),
-    });
-    // Closed after everything that claims: ending it frees all claims.
-    shutdown.add('membership', () => membership.stop());
+    const { membership, drainRequest } = register(deps, { bus, tag });
     const parts: Parts = {
       ...deps,
       db,
@@ -95,7 +88,6 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
       cipher: createCipher(config.ENCRYPTION_KEY, config.ENCRYPTION_KEYS_ACCEPTED),
       counts: countWork(deps.metrics),
     };
-    // Webhooks and mails need no broker, so they do not wait for one that is away.
     const deliveries = await startDelivery(parts);
     const stored = await openMedia(parts);
     shutdown.add('worker media', () => stored.close());
@@ -110,13 +102,18 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
       deferral: { ...DEFERRAL, unansweredMs: config.GRAPH_STATUS_WAIT_SECONDS * 1_000 },
       name: WORKER_NAME,
       membership,
+      drainRequest,
     });
-    await startBillingRoles(parts);
     startJobs(parts, stored);
-    // Closed first: other workers wait for these shards, while nobody waits for the attempts in progress.
-    shutdown.add('pipeline', () => pipeline.stop());
+    let stopped: Promise<void> | undefined;
+    const stop = () => (stopped ??= pipeline.stop());
+    shutdown.add('pipeline', stop);
     running = { membership, pipeline };
     addGauges(parts, pipeline);
+    // Last, for it waits for a broker that is away: nothing else needs one.
+    await startBillingRoles(parts);
+    // Closed first: other workers wait for these shards, while nobody waits for the attempts in progress.
+    shutdown.add('pipeline', stop);
   }
 
   const mails = mailFolder(config);
@@ -144,6 +141,19 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
       onAccepted: (accepted) => running?.pipeline.queues.onAccepted(accepted) ?? false,
     },
   };
+}
+
+function register({ config, log, shutdown }: WorkerRolesDeps, { bus, tag }: { bus: Bus; tag: string }) {
+  const membership = startMembership({
+    databaseUrl: config.DATABASE_URL,
+    log,
+    name: WORKER_NAME,
+    tag,
+    onOthersFenced: () => tellOfFreeClaims(bus),
+  });
+  // Closed after everything that claims: ending it frees all claims.
+  shutdown.add('membership', () => membership.stop());
+  return { membership, drainRequest: hearDrain(bus, membership) };
 }
 
 async function openConnections({ config, log, metrics, shutdown, bus }: WorkerRolesDeps, name: string) {

@@ -2,7 +2,6 @@ import type { DirectDelivery } from '@posthorn/core/events/direct-delivery.ts';
 import { tellAbilities } from '@posthorn/core/instances/driver-abilities.ts';
 import { createSessionKeyWriter } from '@posthorn/core/instances/keep-session-keys.ts';
 import { createSettingsLoader } from '@posthorn/core/instances/load-settings.ts';
-import { DEFAULT_SHARDS, shardQueue } from '@posthorn/core/instances/shard.ts';
 import { type EndedChange, recordChangeTask } from '@posthorn/core/messages/record-change-task.ts';
 import { createInboundRecorder } from '@posthorn/core/messages/record-inbound.ts';
 import { createProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
@@ -21,11 +20,12 @@ import { createPendingLoader } from '@posthorn/core/sending/load-pending.ts';
 import type { LocalQueues } from '@posthorn/core/sending/local-queues.ts';
 import { noteTyping } from '@posthorn/core/sending/note-typing.ts';
 import { createWorkTries } from '@posthorn/core/sending/work-tries.ts';
-import { drainNotification, LOOK_AGAIN } from '@posthorn/core/workers/members.ts';
+import { LOOK_AGAIN } from '@posthorn/core/workers/members.ts';
 import { startRpcServer } from './actions/rpc-server.ts';
 import type { WorkCounts } from './count-work.ts';
 import type { InstanceQueueDeps } from './dispatch/queue-context.ts';
 import { noWorkerMedia, type WorkerMedia } from './media/worker-media.ts';
+import { type DrainRequest, hearDrain } from './ownership/hear-drain.ts';
 import { type Membership, newWorkerTag, startMembership } from './ownership/membership.ts';
 import { startShardOwner } from './ownership/shard-owner.ts';
 import { startRelay } from './relay/relay.ts';
@@ -63,6 +63,8 @@ export interface WorkerDeps {
   name: string;
   /** Its registration as a live worker, if the caller keeps one; otherwise the worker keeps its own. */
   membership?: Membership;
+  /** Absent: heard from now on. */
+  drainRequest?: DrainRequest;
   /** Absent: nobody listens. */
   trace?: Trace | undefined;
   /** Default: nobody counts. */
@@ -93,8 +95,6 @@ const RELAY_SHARD = 0;
 export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
   const drivers = [deps.driver, ...(deps.otherDrivers ?? [])];
   for (const driver of drivers) await tellAbilities(deps.db, { name: driver.name, lacks: lacksOf(driver) });
-  // For a release before beside this one; there are no more of them, however many shards there are.
-  await deps.broker.declare(Array.from({ length: DEFAULT_SHARDS }, (_, shard) => shardQueue(shard)));
   const recorder = createProgressRecorder(deps);
   const inbound = createInboundRecorder(deps);
   const keyWriter = createSessionKeyWriter(deps);
@@ -131,11 +131,9 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     onAcquire: (leases) => sessions.acquire(leases),
     onRelease: (shard, how) => sessions.release(shard, how),
   });
-  deps.bus.on('workers', (payload) => {
-    const id = membership.id();
-    if (id !== null && payload === drainNotification(id)) owner.drain();
-    if (payload === LOOK_AGAIN) owner.look();
-  });
+  const drainRequest = deps.drainRequest ?? hearDrain(deps.bus, membership);
+  drainRequest.onCome(owner.drain);
+  deps.bus.on('workers', (payload) => payload === LOOK_AGAIN && owner.look());
   const rpc = startRpcServer({
     ...deps,
     recorder,

@@ -83,8 +83,8 @@ export async function readChat(deps: RpcDeps, input: ChatInput, read: boolean): 
 const NOTHING_UNREAD = { unread: 0, messageIds: [] as string[] };
 
 /**
- * How much of a chat is unread, and the network's ids of those messages. One statement: of two, a message that came in
- * between would be told as read in place of an older one.
+ * How much of a chat is unread, and the network's ids of those messages, oldest first. One statement: of two, a message
+ * that came in between would be told as read in place of an older one.
  */
 async function findUnread(
   deps: Pick<RpcDeps, 'db'>,
@@ -104,7 +104,7 @@ async function findUnread(
     [instanceId, chatJid, [chatJid, ...lids], TOLD_READ_MAX],
   );
   const row = found.rows[0];
-  return row ? { unread: row.unread, messageIds: row.ids.map(plainIdOf) } : NOTHING_UNREAD;
+  return row ? { unread: row.unread, messageIds: row.ids.map(plainIdOf).toReversed() } : NOTHING_UNREAD;
 }
 
 type ChatCall = 'chat_archive' | 'chat_pin' | 'chat_mute' | 'chat_read';

@@ -71,6 +71,11 @@ export function afterInbound(contact: ContactState, nowMs: number): ContactState
   };
 }
 
+/** The consecutive rules are about a person who does not answer: groups have no such count. */
+export function isContact(chatJid: string): boolean {
+  return !chatJid.endsWith('@g.us') && !chatJid.endsWith('@broadcast');
+}
+
 /** Whether what this operation sends is content that must not be sent twice. */
 export function comparesContent(operation: string): boolean {
   return !SKIPS_DUPLICATE_RULE.has(operation);

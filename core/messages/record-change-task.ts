@@ -10,6 +10,7 @@ import {
   changedFamily,
   eventOf,
 } from './apply-change.ts';
+import { uncountSends } from './uncount-sends.ts';
 
 /** How a delete or edit task ended. */
 export interface EndedChange {
@@ -32,7 +33,7 @@ export async function recordChangeTask(deps: RecorderDeps, ended: EndedChange): 
 
 async function recordEnd({ client, now, tell }: Recording, ended: EndedChange): Promise<void> {
   const tasks = await client.query<Task>(
-    'DELETE FROM outbox WHERE task_id = $1 RETURNING message_id, payload, trace_id',
+    'DELETE FROM outbox WHERE task_id = $1 RETURNING message_id, payload, trace_id, created_at',
     [ended.taskId],
   );
   const task = tasks.rows[0];
@@ -47,6 +48,10 @@ async function recordEnd({ client, now, tell }: Recording, ended: EndedChange): 
   );
   const message = found.rows[0];
   if (!message) return;
+  if (ended.failure?.wireState === 'not_sent') {
+    const { instance_id: instanceId, chat_jid: chatJid } = message;
+    await uncountSends(client, [{ instanceId, chatJid, acceptedAt: task.created_at }]);
+  }
   // Its events trace back to the request that asked for the change.
   const traced = { ...message, trace_id: task.trace_id };
   await tell(await eventsOf(client, traced, task, ended, now));
@@ -84,4 +89,5 @@ interface Task {
   message_id: string;
   payload: { change?: Record<string, unknown> } | null;
   trace_id: string | null;
+  created_at: Date;
 }

@@ -3,7 +3,7 @@ import { type ChatTraffic, recordChatTraffic } from '../chats/record-traffic.ts'
 import { buildEvent } from '../events/build-event.ts';
 import type { NewEvent } from '../events/insert-events.ts';
 import { lockAcceptOrder } from '../guard/accept-order.ts';
-import { afterInbound, newContact } from '../guard/guard.ts';
+import { afterInbound, isContact, newContact } from '../guard/guard.ts';
 import { createRecorder, type RecorderDeps, type Recording } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/lock-leases.ts';
 import { forgetMisled } from '../lids/forget-misled.ts';
@@ -247,9 +247,7 @@ function receivedEvents(message: Stored, { phoneOf, ownIdOf }: Known, now: Date)
 
 /** An answer resets the count of unanswered sends, under the lock that accepts take too. */
 async function warmContacts(client: Sql, received: readonly Received[], now: Date): Promise<void> {
-  const direct = received.filter(
-    (message) => !message.chatJid.endsWith('@g.us') && !message.chatJid.endsWith('@broadcast'),
-  );
+  const direct = received.filter(({ chatJid }) => isContact(chatJid));
   if (direct.length === 0) return;
   await lockAcceptOrder(
     client,

@@ -14,6 +14,7 @@ import { countUsage, type UsageCount } from '../usage/count-usage.ts';
 import { type OutboundFacts, progressEvent } from './message-events.ts';
 import { type MessageStatus, type Step, stepsBetween } from './progress.ts';
 import { skippingRepeats } from './skip-repeats.ts';
+import { type UnsentTask, uncountSends } from './uncount-sends.ts';
 
 /** The network proved that a message got somewhere, or will not. */
 export interface Progress {
@@ -79,6 +80,7 @@ async function record(
   const stories: PostedStory[] = [];
   const traffic: ChatTraffic[] = [];
   const unfound: Person[] = [];
+  const unsent: UnsentTask[] = [];
   for (const progress of current) {
     const row = rows.find(progress);
     if (!row) progress.named?.onUnknown();
@@ -96,6 +98,7 @@ async function record(
       if (step === 'failed') {
         row.failed_reason = progress.reason ?? 'send_failed';
         change.failedReason = row.failed_reason;
+        if (isUnsent(progress)) unsent.push(unsentTaskOf(row));
         if (WITHOUT_ACCOUNT.has(row.failed_reason))
           unfound.push({ instanceId: row.instance_id, jid: row.chat_jid });
       }
@@ -115,6 +118,7 @@ async function record(
   }
   if (changes.size === 0) return;
   await client.write(WRITE({ changes: [...changes.values()] }, {}));
+  await uncountSends(client, unsent);
   if (stories.length > 0) events.push(...(await recordPosted(client, stories, now)));
   await recordChatTraffic(client, traffic, now);
   await forgetOtherNumbers(client, unfound);
@@ -127,6 +131,19 @@ const WITHOUT_ACCOUNT: ReadonlySet<string> = new Set(['recipient_not_found', 'un
 
 function stepsOf({ status, failed_reason: failedReason }: Row, { to, isToldByNetwork }: Progress): Step[] {
   return to === 'accepted' ? [] : stepsBetween(status, to, failedReason, isToldByNetwork);
+}
+
+/** Nothing of it has left: nobody knows of a send that the network took first. */
+function isUnsent({ wireState, isToldByNetwork }: Progress): boolean {
+  return wireState === 'not_sent' && !isToldByNetwork;
+}
+
+function unsentTaskOf({
+  instance_id: instanceId,
+  chat_jid: chatJid,
+  created_at: acceptedAt,
+}: Row): UnsentTask {
+  return { instanceId, chatJid, acceptedAt };
 }
 
 function isNewId({ network_id: known }: Row, { assignedId }: Progress): boolean {
@@ -165,6 +182,7 @@ type Row = OutboundFacts & {
   status: MessageStatus;
   failed_reason: string | null;
   network_id: string | null;
+  created_at: Date;
 };
 
 interface KnownMessages {
@@ -220,7 +238,7 @@ async function lockNamed(
 /** Reads and locks outbound messages; the condition follows, and then {@link IN_ORDER}. */
 export const LOCK_OUTBOUND = `
 SELECT id, company_id, instance_id, type, ${CHAT_JID_SQL}, idempotency_key, media_id, trace_id, status, failed_reason,
-  is_forwarded, forwarding_score, network_id, CASE WHEN type <> 'text' OR content ? 'status_reply' THEN content END AS content
+  is_forwarded, forwarding_score, network_id, created_at, CASE WHEN type <> 'text' OR content ? 'status_reply' THEN content END AS content
 FROM messages WHERE direction = 'outbound' AND`;
 /** Two that lock several messages never wait in a ring. */
 export const IN_ORDER = 'ORDER BY id FOR UPDATE';

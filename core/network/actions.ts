@@ -41,7 +41,7 @@ export interface NetworkActions {
 
   /**
    * Marks a chat as read, or as unread, on the account's devices; the sink hears `chat`. With `read` the senders of
-   * the messages of these network ids learn that they were read; ids that are unknown are passed over.
+   * the messages of these network ids, oldest first, learn that they were read; ids that are unknown are passed over.
    */
   chat_read: {
     args: { chat: Jid; read: boolean; message_ids: readonly string[] };

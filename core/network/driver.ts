@@ -68,6 +68,11 @@ export interface OpenRequest {
   restriction?: string | null;
   /** Posts of the network to this installation for the instance; absent where nothing receives them. */
   inbox?: NetworkInbox;
+  /**
+   * The network's id of a message that the instance sent, by our id of it; null while it is not known. Drivers of networks
+   * that make the ids need it for messages that an earlier session sent.
+   */
+  assignedId?(networkId: string): Promise<string | null>;
 }
 
 /** Posts of a network, oldest first, kept until the session has handed them over. */
@@ -137,7 +142,7 @@ export interface NetworkSession {
   /** Shows the typing indicator in a one-to-one chat; best effort. */
   typing(chat: Jid): Promise<void>;
   /**
-   * Marks received messages of a chat as read, which tells their sender. Ids that the network does not
+   * Marks received messages of a chat as read, oldest first, which tells their sender. Ids that the network does not
    * know are passed over. Throws as `send` does.
    */
   markRead(chat: Jid, networkIds: readonly string[]): Promise<void>;

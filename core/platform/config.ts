@@ -154,7 +154,8 @@ export const configSchema = z.object({
   ),
   /** The ffmpeg program; without it one is looked for on PATH. */
   FFMPEG_PATH: z.string().min(1).optional(),
-  PASSWORD_RESET_TTL: positive.default(PASSWORD_RESET_LIFETIME_MINUTES).describe('minutes'),
+  /** A year at most: a date that is computed with more may be out of range, and then no such link can be made. */
+  PASSWORD_RESET_TTL: wholeOf(1, 525_600).default(PASSWORD_RESET_LIFETIME_MINUTES).describe('minutes'),
   /** Days after which an unused session ends. */
   REFRESH_TTL_DAYS: days.default(30),
   /** Days after its login that a session ends, however much it is used. */

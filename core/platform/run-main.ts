@@ -1,5 +1,6 @@
 import { ConfigError } from './config.ts';
 import { isUnavailable } from './database/database-errors.ts';
+import type { Shutdown } from './process/shutdown.ts';
 
 /** A fault that ends a start with one line; any other error is a fault of ours and is printed with its stack. */
 export class StartError extends Error {
@@ -8,12 +9,20 @@ export class StartError extends Error {
 
 /**
  * Runs the main of a process. An error that stops the start becomes one line on stderr that names it, and exit code 1:
- * a bad setting, a port in use, an unreachable database.
+ * a bad setting, a port in use, an unreachable database. A main that names its shutdown by `endsBy` may be ended by a signal while
+ * it starts: the shutdown closes parts, the rest of the start fails without them, and the shutdown alone gives the exit code.
  */
-export async function runMain(name: string, main: () => Promise<void>): Promise<void> {
+export async function runMain(
+  name: string,
+  main: (endsBy: (shutdown: Shutdown) => void) => Promise<void>,
+): Promise<void> {
+  let shutdown: Shutdown | undefined;
   try {
-    await main();
+    await main((known) => {
+      shutdown = known;
+    });
   } catch (err) {
+    if (shutdown?.isDraining()) return;
     process.stderr.write(`${name}: ${explain(err)}\n`);
     process.exit(1);
   }

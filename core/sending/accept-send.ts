@@ -9,6 +9,7 @@ import {
   checkConsecutive,
   checksDuplicates,
   comparesContent,
+  isContact,
   newContact,
 } from '../guard/guard.ts';
 import { abilityRefusal } from '../instances/driver-abilities.ts';
@@ -264,11 +265,6 @@ function guardRefusal(
   if (!over) return null;
   const { code, ...fields } = over;
   return apiError(code, { fields: { ...remote, ...fields } });
-}
-
-/** The consecutive rules are about a person who does not answer: groups have no such count. */
-function isContact(chatJid: string): boolean {
-  return !chatJid.endsWith('@g.us') && !chatJid.endsWith('@broadcast');
 }
 
 function countContact(

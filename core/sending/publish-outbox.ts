@@ -7,6 +7,20 @@ export interface WakeUp {
   upToSeq: number;
 }
 
+/**
+ * Those in a message from the broker. Anything else in it is left out instead of refused: a message that is returned to its queue
+ * comes again for ever, and the database holds what there is to do.
+ */
+export function wakeUpsIn(body: unknown): WakeUp[] {
+  const { instances } = (body ?? {}) as { instances?: unknown };
+  return Array.isArray(instances) ? instances.filter(isWakeUp) : [];
+}
+
+function isWakeUp(one: unknown): one is WakeUp {
+  const { instanceId, upToSeq } = (one ?? {}) as Record<string, unknown>;
+  return typeof instanceId === 'string' && typeof upToSeq === 'number';
+}
+
 /** A row of the outbox that the broker has not been told of. */
 export interface UnpublishedTask {
   seq: number;
@@ -32,13 +46,18 @@ export function wakeUpsOf(tasks: readonly UnpublishedTask[]): WakeUp[] {
   return [...byInstance.values()];
 }
 
+/** A row that somebody else holds stays unmarked: its next wake-up finds nothing to do. */
 export async function markPublished(sql: Sql, seqs: readonly number[], now: Date): Promise<void> {
   await sql.query({
     name: 'outbox-mark-published',
     // By range as well as by list: the range finds the rows through the partial index, the list keeps
-    // out those that were accepted meanwhile with a lower seq.
-    text: `UPDATE outbox SET published_at = $1
-           WHERE published_at IS NULL AND seq >= $2 AND seq <= $3 AND seq = ANY ($4::bigint[])`,
+    // out those that were accepted meanwhile with a lower seq. It waits for nobody: workers remove tasks in the
+    // order in which they end, and each could wait for the other.
+    text: `UPDATE outbox SET published_at = $1 WHERE task_id = ANY (ARRAY(
+             SELECT task_id FROM outbox
+             WHERE published_at IS NULL AND seq >= $2 AND seq <= $3 AND seq = ANY ($4::bigint[])
+             FOR NO KEY UPDATE SKIP LOCKED
+           ))`,
     values: [now, seqs[0], seqs.at(-1), seqs],
   });
 }

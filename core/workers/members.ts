@@ -1,7 +1,7 @@
 import { ADVISORY_LOCKS } from '../platform/database/advisory-locks.ts';
 import type { Sql } from '../platform/database/db.ts';
 
-/** First halves of the advisory locks' keys: a live worker, an owned shard, a worker that gives its shards away. */
+/** First halves of the advisory locks' keys: a live worker, an owned shard, a worker that is to have no share. */
 export const WORKER_LOCK = ADVISORY_LOCKS.worker;
 export const SHARD_LOCK = ADVISORY_LOCKS.shard;
 export const DRAIN_LOCK = ADVISORY_LOCKS.drain;
@@ -77,21 +77,25 @@ export async function findDead(sql: Sql, self: number): Promise<{ id: number; na
  * rows go, with which their claims are free. The name of the last owner stays in its shards: nobody handed them
  * over, so the next owner is careful with what they were at. A caller that dies in between leaves it to the next one.
  *
- * Connections of other database roles may not be ended by us, and are passed over: those have time limits.
+ * Connections of other database roles may not be ended by us, and are passed over: those have time limits. A worker
+ * whose registration went through while its answer was lost has registered again, and its connections stay.
  */
 export async function fenceDead(sql: Sql, ids: readonly number[]): Promise<number[]> {
   await sql.query(
     `SELECT pg_terminate_backend(a.pid) FROM workers worker
      JOIN pg_stat_activity a ON a.usename = session_user
        AND (${IS_OF_WORKER} OR a.pid = worker.backend_pid AND a.backend_start <= worker.beat_at)
-     WHERE worker.id = ANY ($1::int[]) AND ${DEAD} AND a.pid <> pg_backend_pid()`,
+     WHERE worker.id = ANY ($1::int[]) AND ${DEAD} AND a.pid <> pg_backend_pid()
+       AND NOT EXISTS (SELECT FROM workers again WHERE again.tag = worker.tag AND again.id <> ALL ($1::int[]))`,
     [ids],
   );
   const { rows } = await sql.query<{ id: number }>(
     `WITH dead AS (
        DELETE FROM workers worker WHERE worker.id = ANY ($1::int[]) AND ${DEAD} RETURNING worker.id
+     ), theirs AS (
+       SELECT s.shard FROM shards s JOIN dead ON dead.id = s.owner_id ORDER BY s.shard FOR NO KEY UPDATE OF s
      ), fenced AS (
-       UPDATE shards SET epoch = epoch + 1, owner_id = NULL FROM dead WHERE owner_id = dead.id
+       UPDATE shards SET epoch = epoch + 1, owner_id = NULL FROM theirs WHERE shards.shard = theirs.shard
      )
      SELECT id FROM dead`,
     [ids],

@@ -104,8 +104,12 @@ export async function leaveToOthers(sql: Sql, leases: readonly HeldShard[]): Pro
   await sql.query(`UPDATE shards SET owner_id = NULL ${OF_LEASES}`, valuesOf(leases));
 }
 
-const OF_LEASES = `FROM unnest($1::smallint[], $2::bigint[]) AS lease (shard, epoch)
-  WHERE shards.shard = lease.shard AND shards.epoch = lease.epoch`;
+/** Locked in the order of the shards, as by all that change several: two that do so at once do not wait for each other. */
+const OF_LEASES = `FROM (
+    SELECT s.shard FROM shards s JOIN unnest($1::smallint[], $2::bigint[]) AS lease (shard, epoch)
+      ON s.shard = lease.shard AND s.epoch = lease.epoch
+    ORDER BY s.shard FOR NO KEY UPDATE OF s) AS leased
+  WHERE shards.shard = leased.shard`;
 
 function valuesOf(leases: readonly HeldShard[]): unknown[] {
   return [leases.map(({ shard }) => shard), leases.map(({ epoch }) => epoch)];

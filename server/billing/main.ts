@@ -8,11 +8,12 @@ import { openTracing } from '@posthorn/core/platform/tracing/open-tracing.ts';
 import { startBilling } from './start.ts';
 
 /** The billing role in its own process: `npm run billing`. */
-await runMain('billing', async () => {
+await runMain('billing', async (endsBy) => {
   const config = loadConfig(process.env);
   const log = createLog({ level: config.LOG_LEVEL, role: 'billing' });
   const shutdown = createShutdown({ log, ...shutdownTimes(config, { isBalanced: true }) });
   shutdown.onSignals();
+  endsBy(shutdown);
   const clock = await openDatabaseClock({
     url: config.BILLING_DATABASE_URL ?? config.DATABASE_URL,
     log,

@@ -81,7 +81,8 @@ test('the round of a process that died is run by another one at its next look', 
   await pass(3 * LOOK_EVERY_MS);
   assert.equal(counted.rounds, 0, 'it runs in one process at a time');
   await parts.db.query(
-    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'dying'`,
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+     WHERE datname = current_database() AND application_name = 'dying'`,
   );
   await waitFor(async () => {
     await pass(LOOK_EVERY_MS);

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { after, before, test } from 'node:test';
 import { claimMails } from '@posthorn/core/mail/claim-mails.ts';
 import type { NetworkDriver, NetworkSession } from '@posthorn/core/network/driver.ts';
@@ -103,6 +105,62 @@ test('a worker that was declared dead learns of it, and begins anew under anothe
   await waitFor(() => told.length === 2 && worker.isAlive());
   assert.deepEqual(told, ['fenced', 'lost']);
   assert.notEqual(worker.id(), former);
+});
+
+test('a worker whose registration was answered into a cut registers again, and keeps its connections', async (t) => {
+  const target = new URL(parts.url);
+  let cuts = 0;
+  const sockets = new Set<Socket>();
+  const link = createServer((near) => {
+    const far = connect(Number(target.port), target.hostname);
+    let isCut = false;
+    near.on('data', (chunk) => {
+      isCut ||= cuts === 0 && chunk.includes('INSERT INTO workers');
+      far.write(chunk);
+    });
+    far.on('data', (chunk) => {
+      if (!isCut) return near.write(chunk);
+      cuts += 1;
+      return near.destroy();
+    });
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(one);
+      one.on('error', () => undefined);
+      one.on('close', () => other.destroy());
+    }
+  });
+  await once(link.listen(0, '127.0.0.1'), 'listening');
+  const through = new URL(parts.url);
+  through.port = String((link.address() as AddressInfo).port);
+
+  const tag = newWorkerTag();
+  const registered = async () =>
+    (await parts.db.query('SELECT id FROM workers WHERE tag = $1', [tag])).rows.map(({ id }) => id);
+  const other = new pg.Client({ connectionString: parts.url, application_name: `worker ${tag}` });
+  let ended = false;
+  other.on('error', () => {
+    ended = true;
+  });
+  await other.connect();
+  const worker = startMembership({ databaseUrl: through.href, log: parts.log, name: 'cut', tag });
+  t.after(async () => {
+    await Promise.all([worker.stop(), other.end()]);
+    for (const socket of sockets) socket.destroy();
+    link.close();
+  });
+  await waitFor(() => worker.isAlive());
+  assert.equal(cuts, 1);
+  assert.equal((await registered()).length, 2, 'one more than it knows of');
+  // Not before: the first registration is soon declared dead.
+  const watcher = join('watcher');
+  t.after(() => watcher.stop());
+  await waitFor(async () => (await registered()).length === 1);
+  assert.deepEqual(await registered(), [worker.id()]);
+  await other.query('SELECT 1');
+  assert.equal(ended, false);
 });
 
 test('a cut connection is no death: the id and with it all claims stay, and the locks are lost', async (t) => {

@@ -169,7 +169,10 @@ test('a refused message causes text.delivery_failed, and the next one is sent', 
   const refused = await send(instance.id, newPhone(), 'no');
   const next = await send(instance.id, newPhone(), 'yes');
   await waitFor(async () => (await eventsOf(next.messageId)).some((event) => event.type === 'message.sent'));
-  const events = await eventsOf(refused.messageId);
+  const events = await waitFor(async () => {
+    const found = await eventsOf(refused.messageId);
+    return found.length > 0 && found;
+  });
   assert.deepEqual(
     events.map((event) => event.type),
     ['text.delivery_failed'],

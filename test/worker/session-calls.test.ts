@@ -111,7 +111,10 @@ describe('a send that its driver never answers', () => {
     await waitFor(() => unanswered === 1);
     const { db } = sending.api.parts;
     const { rows } = await db.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid() GROUP BY pid`,
+      `SELECT pg_terminate_backend(pid) FROM pg_locks
+       WHERE locktype = 'advisory' AND pid <> pg_backend_pid()
+         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+       GROUP BY pid`,
     );
     assert.ok(rows.length > 0);
     for (const { message_id: id } of [first, second])

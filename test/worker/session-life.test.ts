@@ -84,7 +84,7 @@ test('a connected instance whose next session cannot be opened is soon shown as 
   t.after(() => worker.stop());
   await waitFor(async () => (await read(instanceId)).state === 'CONNECTED');
   await ask(instanceId, 'generation = generation + 1');
-  await waitFor(async () => (await read(instanceId)).state === 'DISCONNECTED', 30_000);
+  await waitFor(async () => (await read(instanceId)).state === 'DISCONNECTED');
   assert.equal((await read(instanceId)).last_error, 'the proxy does not answer');
 });
 
@@ -111,6 +111,7 @@ test('a pairing whose commit got no answer is the one that is opened after the l
   });
   async function pair(sink: SessionSink): Promise<void> {
     sink.qr('shown', new Date(Date.now() + 60_000));
+    await waitFor(async () => (await read(instanceId)).state === 'PAIRING');
     // Until its owner has read the row as it is while it pairs.
     await delay(1_000);
     losesAnswers = true;
@@ -151,6 +152,7 @@ test('the network is not told that a deleted instance was paired', async (t) => 
   const { starting } = startScripted(parts, (_nth, sink) => {
     setImmediate(() => sink.qr('shown', new Date(Date.now() + 60_000)));
     async function pair(): Promise<void> {
+      await waitFor(async () => (await read(instanceId)).state === 'PAIRING');
       // Until its owner has read the row as it is while it pairs.
       await delay(1_000);
       await parts.db.query('DELETE FROM instances WHERE id = $1', [instanceId]);
@@ -224,7 +226,7 @@ test('a user who restarts while the network ends the pairing pairs anew', async 
   // The notification comes after the report of the network.
   await parts.db.query('UPDATE instances SET generation = generation + 1 WHERE id = $1', [instanceId]);
   ended[0]!.disconnected('logged_out');
-  await waitFor(async () => (await read(instanceId)).state === 'PAIRING', 10_000);
+  await waitFor(async () => (await read(instanceId)).state === 'PAIRING');
   assert.equal((await read(instanceId)).is_paired, false);
 });
 
@@ -240,9 +242,9 @@ test('a throttled instance that a user disconnects can be connected again', asyn
   await waitFor(async () => (await read(instanceId)).state === 'HARD_PAUSED');
   isThrottled = false;
   await ask(instanceId, `wanted = 'disconnected'`);
-  await waitFor(async () => (await read(instanceId)).state === 'DISCONNECTED', 10_000);
+  await waitFor(async () => (await read(instanceId)).state === 'DISCONNECTED');
   await ask(instanceId, `wanted = 'connected'`);
-  await waitFor(async () => (await read(instanceId)).state === 'CONNECTED', 10_000);
+  await waitFor(async () => (await read(instanceId)).state === 'CONNECTED');
 });
 
 test('a session that cannot be closed hands over no session of another instance that is still open', async () => {
@@ -301,7 +303,7 @@ test('a banned instance that was never paired can be logged out after a suspensi
   // By then it has seen that nothing is to be done for it.
   await delay(1_000);
   await ask(instanceId, `wanted = 'logged_out'`);
-  await waitFor(async () => (await read(instanceId)).state === 'DISCONNECTED', 10_000);
+  await waitFor(async () => (await read(instanceId)).state === 'DISCONNECTED');
 });
 
 test('a pairing code that nobody waits for any more is not asked of the network', async (t) => {

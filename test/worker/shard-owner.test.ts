@@ -30,6 +30,8 @@ interface TestOwner {
   owned(): Lease[];
   membership: Membership;
   drain(): void;
+  /** Hands over its shards and stays registered, as while its process finishes its other work. */
+  handOver(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -57,6 +59,7 @@ function startOwner(name: string, holds: Hold[], releaseMs = 0, tag = newWorkerT
     owned: () => owner.owned(),
     membership,
     drain: owner.drain,
+    handOver: owner.stop,
     async stop() {
       await owner.stop();
       await membership.stop();
@@ -117,6 +120,39 @@ test('a worker that was drained owns nothing while there is another one, and eve
   assertOneOwnerEach(holds);
 });
 
+test('a worker that is still starting takes no share from the others', async (t) => {
+  const starting = startMembership({
+    databaseUrl: parts.url,
+    log: parts.log,
+    name: 'starting',
+    tag: newWorkerTag(),
+  });
+  t.after(() => starting.stop());
+  await waitFor(() => starting.isAlive());
+  const a = startOwner('a', []);
+  t.after(() => a.stop());
+  await waitFor(() => sizes(a)[0] === 32);
+  await cutLocksOf('starting');
+  await waitFor(() => starting.connection() !== null);
+  await delay(3_000);
+  assert.deepEqual(sizes(a), [32]);
+});
+
+test('the shards of a worker that is closing go to the others before it has left, and none goes back', async (t) => {
+  const holds: Hold[] = [];
+  const [a, b] = [startOwner('a', holds), startOwner('b', holds)];
+  t.after(() => Promise.all([a.stop(), b.stop()]));
+  await waitFor(() => String(sizes(a, b)) === '16,16', 30_000);
+  await b.handOver();
+  await waitFor(() => a.owned().length === 32);
+  // Its registration outlives the connection, and so must this.
+  await cutLocksOf('b');
+  await waitFor(() => b.membership.connection() !== null);
+  await delay(3_000);
+  assert.equal(a.owned().length, 32);
+  assertOneOwnerEach(holds);
+});
+
 /** Ends the connection with a worker's locks, at the database. */
 function cutLocksOf(name: string) {
   return parts.db.query(
@@ -160,20 +196,24 @@ test('a shard that a worker closed after a cut and does not take again goes to a
   assertOneOwnerEach(holds);
 });
 
-/** A worker without its lock that has just sent its last heartbeat. */
-async function leaveShardsBehind(name: string, tag: string): Promise<void> {
+const HOUR_MS = 3_600_000;
+
+/** A worker without its lock that has just sent its last heartbeat, or that sends them for a long time to come. */
+async function leaveShardsBehind(name: string, tag: string, livesMs = 0): Promise<void> {
   await parts.db.query(
-    `WITH entered AS (INSERT INTO workers (name, tag, backend_pid) VALUES ($1, $2, 0) RETURNING id)
+    `WITH entered AS (
+       INSERT INTO workers (name, tag, backend_pid, beat_at)
+       VALUES ($1, $2, 0, clock_timestamp() + make_interval(secs => $3)) RETURNING id)
      UPDATE shards SET owner = $1, owner_id = entered.id FROM entered`,
-    [name, tag],
+    [name, tag, livesMs / 1_000],
   );
 }
 
 test('the shards of a worker that has no connection left are taken before it is declared dead', async () => {
-  await leaveShardsBehind('killed', newWorkerTag());
+  await leaveShardsBehind('killed', newWorkerTag(), HOUR_MS);
   const next = startOwner('next', []);
   await waitFor(() => sizes(next)[0] === 32);
-  const { rows } = await parts.db.query(`SELECT FROM workers WHERE name = 'killed'`);
+  const { rows } = await parts.db.query(`DELETE FROM workers WHERE name = 'killed' RETURNING id`);
   assert.equal(rows.length, 1);
   await next.stop();
 });
@@ -195,16 +235,12 @@ test('the shards of a living worker that neither takes nor closes them are taken
   const tag = newWorkerTag();
   const others = createDb({ url: parts.url, log: parts.log, name: `${tag} worker`, poolSize: 1 });
   await others.query('SELECT 1');
-  await leaveShardsBehind('stuck', tag);
-  const beats = setInterval(
-    () => void others.query(`UPDATE workers SET beat_at = clock_timestamp() WHERE name = 'stuck'`),
-    200,
-  );
+  await leaveShardsBehind('stuck', tag, HOUR_MS);
   const next = startOwner('next', []);
   await delay(5_000);
   assert.deepEqual(sizes(next), [0]);
-  await waitFor(() => sizes(next)[0] === 32);
-  clearInterval(beats);
+  await waitFor(() => sizes(next)[0] === 32, 60_000);
+  await parts.db.query(`DELETE FROM workers WHERE name = 'stuck'`);
   await next.stop();
   await others.close();
 });

@@ -16,6 +16,8 @@ export interface FfmpegRun {
 
 const TIMEOUT_MS = 120_000;
 const REPORT_MAX_CHARS = 64 * 1024;
+/** The end of the report, which says why ffmpeg ended, is kept however long the report is. */
+const LAST_WORDS_CHARS = 2_048;
 /** Limit of one allocation by ffmpeg, e.g. for a frame: a picture of 40,000 x 40,000 pixels fails here. */
 const ALLOCATION_MAX_BYTES = 256 * 1024 * 1024;
 /**
@@ -45,8 +47,8 @@ const CODECS =
 /**
  * Runs ffmpeg on a file made by a stranger. It reads only that file, in the formats and codecs listed above,
  * on one thread, at low priority, with limited memory and time, without our environment and, where the kernel
- * allows, without a network. `onData` gets its standard output. Throws {@link ConversionFailed}, or the
- * reason of `signal`.
+ * allows, without a network. `onData` gets its standard output. Throws {@link ConversionFailed}, the
+ * reason of `signal`, or another error when the file is not to blame: then the run may succeed the next time.
  */
 export async function runFfmpeg(
   ffmpeg: Ffmpeg,
@@ -70,12 +72,17 @@ export async function runFfmpeg(
     ...['-i', `file:${job.input}`, ...job.output],
   ];
   const child = start(ffmpeg, args);
+  const ending = ended(child);
   if (child.pid !== undefined) lowerPriority(child.pid);
   let report = '';
-  child.stderr.on('data', (chunk: Buffer) => {
-    if (report.length < REPORT_MAX_CHARS) report += chunk.toString('utf8');
+  let lastWords = '';
+  // Without a free descriptor it has no pipes.
+  child.stderr?.on('data', (chunk: Buffer) => {
+    const text = chunk.toString('utf8');
+    if (report.length < REPORT_MAX_CHARS) report += text;
+    lastWords = (lastWords + text).slice(-LAST_WORDS_CHARS);
   });
-  child.stdout.on('data', (chunk: Buffer) => job.onData?.(chunk));
+  child.stdout?.on('data', (chunk: Buffer) => job.onData?.(chunk));
   let timedOut = false;
   const timer = setTimeout(() => {
     timedOut = true;
@@ -84,10 +91,11 @@ export async function runFfmpeg(
   const abort = () => child.kill('SIGKILL');
   signal.addEventListener('abort', abort, { once: true });
   try {
-    const code = await ended(child);
+    const [code, endedBy] = await ending;
     signal.throwIfAborted();
     if (timedOut) throw new ConversionFailed('ffmpeg took too long');
-    if (code !== 0 && !job.reportOnly) throw new ConversionFailed(`ffmpeg ended with ${code}`);
+    if (code !== 0) throwUnlessOfFile(code, endedBy, lastWords);
+    if (code !== 0 && !job.reportOnly) throw new ConversionFailed(`ffmpeg ended with ${code ?? endedBy}`);
     return { report };
   } finally {
     clearTimeout(timer);
@@ -95,7 +103,26 @@ export async function runFfmpeg(
   }
 }
 
-type Child = ChildProcess & { stdout: Readable; stderr: Readable };
+/** Signals of a terminal or a service manager, which end whole groups of processes. The others are of our limits, or of a crash. */
+const OUTSIDE_SIGNALS: readonly (NodeJS.Signals | null)[] = ['SIGHUP', 'SIGINT', 'SIGTERM'];
+/** ffmpeg ends by itself after these. Lines that quote the file begin with a space. */
+const OUTSIDE_WORDS = /^(Exiting normally, received signal (1|2|15)\.|Received > 3 system signals)/m;
+const DISK_FULL = /^\S.*: (No space left on device|Disk quota exceeded)\s*$/m;
+/** The program that isolates it is refused a process or a namespace. */
+const NOT_ISOLATED = /^unshare: /m;
+
+/** Throws when something other than the file ended the run. */
+function throwUnlessOfFile(code: number | null, endedBy: NodeJS.Signals | null, lastWords: string): void {
+  if (OUTSIDE_SIGNALS.includes(endedBy) || OUTSIDE_WORDS.test(lastWords))
+    throw new Error('ffmpeg was ended from outside');
+  // The shell's own codes.
+  if (code === 126 || code === 127 || NOT_ISOLATED.test(lastWords))
+    throw new Error(`ffmpeg does not start: ${lastWords.trim()}`);
+  if (DISK_FULL.test(lastWords))
+    throw Object.assign(new Error('ffmpeg found the disk full'), { code: 'ENOSPC' });
+}
+
+type Child = ChildProcess & { stdout: Readable | undefined; stderr: Readable | undefined };
 
 function start({ path, wrap }: Ffmpeg, args: readonly string[]): Child {
   // Our environment holds secrets. LC_ALL=C because we parse its messages in English.
@@ -119,10 +146,11 @@ function lowerPriority(pid: number): void {
   }
 }
 
-function ended(child: Child): Promise<number | null> {
+/** Resolves with the exit code or the signal of the program. Rejects when it could not be started. */
+function ended(child: Child): Promise<[number | null, NodeJS.Signals | null]> {
   return new Promise((resolve, reject) => {
-    child.on('error', (cause) => reject(new ConversionFailed('ffmpeg does not start', { cause })));
+    child.on('error', (cause) => reject(new Error('ffmpeg does not start', { cause })));
     // `close`, not `exit`: only then is its output complete.
-    child.once('close', (code) => resolve(code));
+    child.once('close', (code, signal) => resolve([code, signal]));
   });
 }

@@ -4,6 +4,7 @@ import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { startLoop } from '@posthorn/core/platform/process/loop.ts';
 import {
   beat,
+  DRAIN_LOCK,
   enterWorker,
   fenceDead,
   findDead,
@@ -45,6 +46,11 @@ export interface Membership extends Pulse {
   drop(connection: LockConnection): void;
   /** Called when the locks are lost: other workers may hold them by now. */
   onLost(handler: () => void): void;
+  /**
+   * Whether the others share out all shards among themselves, as if this worker were not there. So it is from the start on,
+   * until it can own shards. Rejects when the others cannot be told now; the next heartbeat tells them.
+   */
+  standBack(stands: boolean): Promise<void>;
   /** Unregisters this worker: its claims and locks are free immediately. */
   stop(): Promise<void>;
 }
@@ -64,6 +70,9 @@ interface MembershipContext {
   client: LockConnection | null;
   id: number | null;
   beats: Heartbeats;
+  standsBack: boolean;
+  /** The connection on which the others see that. */
+  backOn: LockConnection | null;
   /** The value last reported to the handlers. */
   isToldAlive: boolean;
   wake(): void;
@@ -81,6 +90,8 @@ export function startMembership(deps: MembershipDeps): Membership {
     client: null,
     id: null,
     beats: NO_HEARTBEATS,
+    standsBack: true,
+    backOn: null,
     isToldAlive: false,
     wake: () => loop.wake(),
   };
@@ -108,6 +119,10 @@ export function startMembership(deps: MembershipDeps): Membership {
     onLost: (handler) => void handlers.lost.add(handler),
     onFenced: (handler) => void handlers.fenced.add(handler),
     onAlive: (handler) => void handlers.alive.add(handler),
+    async standBack(stands) {
+      member.standsBack = stands;
+      if (member.client && member.id !== null) await tellOthers(member, member.client, member.id);
+    },
     async stop() {
       await loop.stop();
       const { client, id } = member;
@@ -133,6 +148,7 @@ async function round(member: MembershipContext): Promise<void> {
     fenced(member);
     return drop(member, client);
   }
+  await tellOthers(member, client, id);
   if (!member.isToldAlive) {
     member.isToldAlive = true;
     call(member.handlers.alive);
@@ -148,8 +164,9 @@ async function connect(member: MembershipContext): Promise<LockConnection> {
   try {
     if (member.id !== null) await endFormer(deps, next);
     if (member.id !== null && !(await sendBeat(member, next, member.id))) fenced(member);
-    if (member.id === null) await enter(member, next);
-    await next.query('SELECT pg_advisory_lock($1, $2)', [WORKER_LOCK, member.id]);
+    const id = member.id ?? (await enter(member, next));
+    await tellOthers(member, next, id);
+    await next.query('SELECT pg_advisory_lock($1, $2)', [WORKER_LOCK, id]);
   } catch (err) {
     void next.end();
     throw err;
@@ -166,10 +183,21 @@ async function endFormer(deps: MembershipDeps, next: LockConnection): Promise<vo
   );
 }
 
-async function enter(member: MembershipContext, next: LockConnection): Promise<void> {
+async function enter(member: MembershipContext, next: LockConnection): Promise<number> {
   const sent = now();
-  member.id = await enterWorker(next, member.deps);
+  const id = await enterWorker(next, member.deps);
+  member.id = id;
   member.beats = afterHeartbeat(member.beats, sent, now());
+  return id;
+}
+
+/** Whether they are to leave this worker out, before they can count it and whenever that changes. */
+async function tellOthers(member: MembershipContext, on: LockConnection, id: number): Promise<void> {
+  const { standsBack } = member;
+  if (standsBack === (member.backOn === on)) return;
+  member.backOn = standsBack ? on : null;
+  const change = standsBack ? 'pg_advisory_lock' : 'pg_advisory_unlock';
+  await on.query(`SELECT ${change}($1, $2)`, [DRAIN_LOCK, id]);
 }
 
 /** False if this worker was declared dead. */

@@ -1,7 +1,6 @@
 import type { Lease } from '@posthorn/core/instances/lock-leases.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { startLoop } from '@posthorn/core/platform/process/loop.ts';
-import { DRAIN_LOCK } from '@posthorn/core/workers/members.ts';
 import {
   findShardsInUse,
   handOver,
@@ -81,7 +80,6 @@ export function startShardOwner(deps: ShardOwnerDeps): ShardOwner {
     isStuck: false,
     settledAtMs: 0,
     drains: false,
-    drainedOn: null,
   };
   const { leases } = owner;
   const loop = startLoop({
@@ -122,6 +120,9 @@ export function startShardOwner(deps: ShardOwnerDeps): ShardOwner {
     },
     look: loop.wake,
     async stop() {
+      // The others take what is handed over at once: this process may stay registered for long, with its other work.
+      owner.drains = true;
+      await membership.standBack(true).catch(() => undefined);
       await loop.stop();
       const current = membership.connection();
       const all = [...leases.keys()];
@@ -157,8 +158,6 @@ interface ShardContext {
   /** When this worker may judge other owners by their connections again (monotonic). */
   settledAtMs: number;
   drains: boolean;
-  /** The connection on which the others can see that. */
-  drainedOn: LockConnection | null;
 }
 
 async function round(owner: ShardContext): Promise<void> {
@@ -177,10 +176,7 @@ async function round(owner: ShardContext): Promise<void> {
 /** Releases shards above the fair share, or acquires those missing from it. */
 async function share(owner: ShardContext, current: LockConnection, self: number): Promise<void> {
   const { leases, closing } = owner;
-  if (owner.drains && owner.drainedOn !== current) {
-    await current.query('SELECT pg_advisory_lock($1, $2)', [DRAIN_LOCK, self]);
-    owner.drainedOn = current;
-  }
+  await owner.deps.membership.standBack(owner.drains);
   const shares = await readShares(current, self);
   owner.shards = shares.shards;
   const isJoining = owner.joins.isJoining(shares.workers, self, performance.now());

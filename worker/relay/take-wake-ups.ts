@@ -2,7 +2,7 @@ import type { Broker } from '@posthorn/core/platform/broker/broker.ts';
 import type { Db } from '@posthorn/core/platform/database/db.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { type Loop, startLoop } from '@posthorn/core/platform/process/loop.ts';
-import type { WakeUp } from '@posthorn/core/sending/publish-outbox.ts';
+import { wakeUpsIn } from '@posthorn/core/sending/publish-outbox.ts';
 import { nameQueue } from '@posthorn/core/workers/members.ts';
 import type { Membership } from '../ownership/membership.ts';
 import type { SessionManager } from '../sessions/session-manager.ts';
@@ -40,7 +40,7 @@ export function startTakingWakeUps(deps: {
   const consumer = broker
     .consumeOwn(
       { prefetch: PREFETCH },
-      async (body) => sessions.onWakeUps((body as { instances: WakeUp[] }).instances),
+      async (body) => sessions.onWakeUps(wakeUpsIn(body)),
       (name) => {
         queue = name;
         naming.wake();

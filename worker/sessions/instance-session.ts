@@ -1,6 +1,7 @@
 import { loadSessionRows, type SessionRow } from '@posthorn/core/instances/load-sessions.ts';
 import { type Lease, LeaseLost } from '@posthorn/core/instances/lock-leases.ts';
 import { hideQr } from '@posthorn/core/instances/pairing.ts';
+import { findAssignedId } from '@posthorn/core/messages/find-assigned-id.ts';
 import { type NetworkSession, SendUnavailable } from '@posthorn/core/network/driver.ts';
 import { createLoneTimer } from '@posthorn/core/platform/process/lone-timer.ts';
 import { startInstanceQueue } from '../dispatch/instance-queue.ts';
@@ -165,6 +166,7 @@ async function open(held: SessionContext): Promise<void> {
         proxy: row.proxy && deps.cipher.open<string>(row.proxy),
         restriction: row.restriction,
         inbox: inboxOf(held),
+        assignedId: (networkId) => findAssignedId(deps.db, row.id, networkId),
       },
       createSink(held, held.opening),
     );

@@ -4,7 +4,7 @@ import { countShards, DEFAULT_SHARDS, shardQueue } from '@posthorn/core/instance
 import type { Broker, Consumer } from '@posthorn/core/platform/broker/broker.ts';
 import { startLoop } from '@posthorn/core/platform/process/loop.ts';
 import type { AcceptedFor } from '@posthorn/core/sending/local-queues.ts';
-import type { WakeUp } from '@posthorn/core/sending/publish-outbox.ts';
+import { type WakeUp, wakeUpsIn } from '@posthorn/core/sending/publish-outbox.ts';
 import { LOOK_AGAIN } from '@posthorn/core/workers/members.ts';
 import { startLookingForWork } from '../dispatch/look-for-work.ts';
 import { createHeldShards, type HeldShards, type OwnedShard } from './held-shards.ts';
@@ -117,10 +117,13 @@ async function consumeOfShard(
   shard: number,
   onWakeUps: (wakeUps: readonly WakeUp[]) => void,
 ): Promise<Consumer | null> {
+  // The release before publishes to these queues, and has no more of them.
   if (shard >= DEFAULT_SHARDS) return null;
+  const queue = shardQueue(shard);
   return deps.broker
-    .consume(shardQueue(shard), { prefetch: PREFETCH }, async (body) =>
-      onWakeUps((body as { instances: WakeUp[] }).instances),
+    .declare([queue])
+    .then(() =>
+      deps.broker.consume(queue, { prefetch: PREFETCH }, async (body) => onWakeUps(wakeUpsIn(body))),
     )
     .catch((err) => {
       deps.log.warn({ err, shard }, 'consuming the wake-ups of a shard failed');
@@ -131,7 +134,11 @@ async function consumeOfShard(
 async function release(held: HeldShards, shard: number, how: 'released' | 'lost'): Promise<void> {
   const owned = held.remove(shard);
   if (!owned) return;
-  const closeConsumer = async () => (await owned.consumer)?.close();
+  const closeConsumer = async () => {
+    const closing = owned.consumer.then((consumer) => consumer?.close());
+    // A consumer that waits for a broker that is away closes when it begins: the next owner does not wait for that.
+    if (await Promise.race([owned.consumer, null])) await closing;
+  };
   const isLost = how === 'lost';
   const stopSessions = () =>
     Promise.all([

@@ -2,28 +2,7 @@ import { tellHoldChanged } from '../../access/company-hold.ts';
 import { forgetCached } from '../../access/forget-cached.ts';
 import type { Db, Sql } from '../../platform/database/db.ts';
 import type { Clock } from '../../platform/process/clock.ts';
-
-/**
- * An entitlement update from billing (its `EntitlementUpdate`, declared here again because neither of the two imports the
- * other).
- */
-export interface EntitlementUpdate {
-  company_id: number;
-  /** Grows with each change of a company; updates that arrive late are ignored. */
-  version: number;
-  /** Null: the free limits (LIM-4). */
-  limits: {
-    max_instances: number;
-    max_users: number;
-    max_webhooks: number;
-    requests_per_minute: number;
-    /** Absent in updates that were written before it existed. */
-    storage_mb?: number;
-    /** Null, or absent: as the settings say. */
-    message_retention_days?: number | null;
-  } | null;
-  suspended: boolean;
-}
+import type { EntitlementUpdate } from './entitlement-update.ts';
 
 /**
  * Applies an entitlement update to a company: its limits count from the next request on in every process; a
@@ -32,7 +11,7 @@ export interface EntitlementUpdate {
  */
 export async function applyPlanLimits(
   deps: { db: Db; clock: Clock },
-  update: EntitlementUpdate,
+  update: Omit<EntitlementUpdate, 'kind'>,
 ): Promise<boolean> {
   return deps.db.transaction(async (sql) => {
     const now = deps.clock.now();

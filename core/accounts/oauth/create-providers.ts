@@ -1,11 +1,12 @@
 import type { Config } from '../../platform/config.ts';
 import { withoutTrailingSlashes } from '../../platform/http/base-url.ts';
+import type { Clock } from '../../platform/process/clock.ts';
 import { createGithubProvider } from './github-provider.ts';
 import { createOpenIdProvider } from './openid-provider.ts';
 import type { OAuthProviders, ProviderCredentials, ProviderName } from './provider.ts';
 
 /** The social logins of the settings: a provider is null unless enabled and given both credentials (ACC-27). */
-export function createOAuthProviders(config: Config): OAuthProviders {
+export function createOAuthProviders(config: Config, clock: Clock): OAuthProviders {
   const google = credentials('google', config.OAUTH_GOOGLE_ENABLED, {
     clientId: config.OAUTH_GOOGLE_CLIENT_ID,
     clientSecret: config.OAUTH_GOOGLE_CLIENT_SECRET,
@@ -17,7 +18,7 @@ export function createOAuthProviders(config: Config): OAuthProviders {
     redirectUrl: config.OAUTH_GITHUB_REDIRECT_URL,
   });
   return {
-    google: google && createOpenIdProvider({ ...google, issuer: config.OAUTH_GOOGLE_ISSUER }),
+    google: google && createOpenIdProvider({ ...google, issuer: config.OAUTH_GOOGLE_ISSUER, clock }),
     github:
       github &&
       createGithubProvider({

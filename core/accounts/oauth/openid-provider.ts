@@ -1,16 +1,21 @@
 import * as oauth from 'oauth4webapi';
 import { HOUR_MS } from '../../platform/durations.ts';
 import { fetch } from '../../platform/http/fetch.ts';
+import type { Clock } from '../../platform/process/clock.ts';
 import { type OAuthProvider, type ProviderCredentials, providerTimeout } from './provider.ts';
 
 const SCOPE = 'openid email profile';
 /** Endpoints and keys of a provider rarely change; a restart reloads them. */
 const DISCOVERY_TTL_MS = HOUR_MS;
 
+interface OpenIdOptions extends ProviderCredentials {
+  issuer: string;
+  clock: Pick<Clock, 'ownAheadMs'>;
+}
+
 /** An OpenID Connect provider, known by its issuer: Google, unless the setting names another. */
-export function createOpenIdProvider(options: ProviderCredentials & { issuer: string }): OAuthProvider {
+export function createOpenIdProvider(options: OpenIdOptions): OAuthProvider {
   const issuer = new URL(options.issuer);
-  const client: oauth.Client = { client_id: options.clientId };
   const clientAuth = oauth.ClientSecretPost(options.clientSecret);
   const http = {
     signal: providerTimeout,
@@ -45,6 +50,7 @@ export function createOpenIdProvider(options: ProviderCredentials & { issuer: st
     },
     async identify({ params, state, nonce, codeVerifier }) {
       const server = await discover();
+      const client = clientNow(options);
       const valid = oauth.validateAuthResponse(server, client, params, state);
       const answer = await oauth.authorizationCodeGrantRequest(
         server,
@@ -77,7 +83,13 @@ export function createOpenIdProvider(options: ProviderCredentials & { issuer: st
     tokens: oauth.TokenEndpointResponse,
     subject: string,
   ): Promise<Record<string, unknown>> {
+    const client = clientNow(options);
     const answer = await oauth.userInfoRequest(server, client, tokens.access_token, http);
     return oauth.processUserInfoResponse(server, client, subject, answer);
   }
+}
+
+/** The library judges tokens by the process's own time of day, which may be wrong. */
+function clientNow({ clientId, clock }: OpenIdOptions): oauth.Client {
+  return { client_id: clientId, [oauth.clockSkew]: -Math.round((clock.ownAheadMs?.() ?? 0) / 1000) };
 }

@@ -1,4 +1,4 @@
-import type pg from 'pg';
+import pg from 'pg';
 import { ClusterClient } from '../database/cluster-client.ts';
 import { connectionWith, KEEP_ALIVE, KEEP_ALIVE_SETTINGS } from '../database/connection-limits.ts';
 import type { Log } from '../process/log.ts';
@@ -45,6 +45,8 @@ export type BusChannel =
   | 'inbox';
 
 const RECONNECT_MS = 500;
+/** A server that takes longer for one of these short statements is frozen, and another may be the primary by now. */
+const ANSWER_MS = 5_000;
 /** Tells the other processes that this one listens. */
 const HELLO_CHANNEL = 'hello';
 const HELLO_MS = 10_000;
@@ -144,6 +146,7 @@ async function connect(bus: BusContext): Promise<void> {
     application_name: `${options.name} bus`,
     ...KEEP_ALIVE,
     connectionTimeoutMillis: 5_000,
+    query_timeout: ANSWER_MS,
   });
   let backendId: number | undefined;
   next.on('notification', ({ processId, channel, payload = '' }) => {
@@ -154,11 +157,16 @@ async function connect(bus: BusContext): Promise<void> {
   });
   next.on('error', () => lost(bus, next));
   next.on('end', () => lost(bus, next));
-  await next.connect();
-  backendId = (await next.query<{ id: number }>('SELECT pg_backend_pid() AS id')).rows[0]?.id;
-  // A notification need not survive a crash: no wait for the disk at its commit.
-  await next.query('SET synchronous_commit = off');
-  for (const channel of [HELLO_CHANNEL, ...handlers.keys()]) await next.query(`LISTEN ${channel}`);
+  try {
+    await next.connect();
+    backendId = (await next.query<{ id: number }>('SELECT pg_backend_pid() AS id')).rows[0]?.id;
+    // A notification need not survive a crash: no wait for the disk at its commit.
+    await next.query('SET synchronous_commit = off');
+    for (const channel of [HELLO_CHANNEL, ...handlers.keys()]) await next.query(`LISTEN ${channel}`);
+  } catch (err) {
+    void next.end().catch(() => undefined);
+    throw err;
+  }
   bus.client = next;
   bus.othersHeardAtMs = performance.now();
   hello(bus);
@@ -198,7 +206,7 @@ function hear(bus: BusContext, { channel, payload }: Notification): void {
   for (const handler of bus.handlers.get(channel) ?? []) handler(payload);
 }
 
-/** Those who heard nobody for a while hear that they are not alone. */
+/** Those who heard nobody for a while hear that they are not alone; and a server that does not answer it is given up. */
 function hello(bus: BusContext): void {
   if (bus.client) send(bus, `NOTIFY ${HELLO_CHANNEL}`);
 }
@@ -235,10 +243,17 @@ function flush(bus: BusContext): void {
   });
 }
 
-/** One statement at a time, as the driver wants it; one that fails is a notification that is lost. */
+/**
+ * One statement at a time, as the driver wants it; one that the server refuses is a notification that is lost. One that it
+ * does not answer says that it hears nothing from there any more: the connection is given up.
+ */
 function send(bus: BusContext, statement: string | pg.QueryConfig): void {
   const current = bus.client;
   bus.sending = bus.sending
     .then(() => (current === bus.client ? current?.query(statement) : undefined))
-    .catch(() => undefined);
+    .catch((err) => {
+      if (err instanceof pg.DatabaseError || current === null || current !== bus.client) return;
+      lost(bus, current);
+      void current.end().catch(() => undefined);
+    });
 }

@@ -21,16 +21,7 @@ export async function createDiskStorage(options: {
   const root = path.resolve(options.directory);
   const spoolDir = path.join(root, '.spool');
   makeFolder(spoolDir);
-  const marker = path.join(root, MARKER);
-
-  /** Marks the folder of a new installation, or one whose files were copied there. */
-  async function isThere(): Promise<boolean> {
-    if (await exists(marker)) return true;
-    // Another write may have marked it meanwhile, and stored the first object.
-    if (!(await hasObjects(root)) && (await options.isInUse?.())) return exists(marker);
-    await (await open(marker, 'a')).close();
-    return true;
-  }
+  const { marker, isThere, isGone } = lookAtFolder(root, options.isInUse);
 
   /** Makes the folder too, and again when the removal of its last object removes it meanwhile. */
   async function moveInto(from: string, target: string): Promise<void> {
@@ -65,11 +56,12 @@ export async function createDiskStorage(options: {
       }
     },
     async open(key, range) {
+      const file = fileOf(key);
       let handle: FileHandle;
       try {
-        handle = await open(fileOf(key), 'r');
+        handle = await open(file, 'r');
       } catch (cause) {
-        if (isMissing(cause) && (await isThere().catch(() => false)))
+        if (isMissing(cause) && (await isGone(file).catch(() => false)))
           throw new StorageMissing('no such object', { cause });
         throw new StorageError('the file could not be read', { cause });
       }
@@ -80,7 +72,7 @@ export async function createDiskStorage(options: {
       try {
         await rm(file);
       } catch (cause) {
-        if (!isMissing(cause) || !(await isThere().catch(() => false)))
+        if (!isMissing(cause) || !(await isGone(file).catch(() => false)))
           throw new StorageError('the file could not be removed', { cause });
       }
       // Without the mark, only what lies in the folder says that it is ours.
@@ -88,6 +80,30 @@ export async function createDiskStorage(options: {
     },
     async close() {},
   };
+}
+
+/** Tells whether the disk is there, by the mark in the folder of the objects. */
+function lookAtFolder(root: string, isInUse?: () => Promise<boolean>) {
+  const marker = path.join(root, MARKER);
+
+  /** Marks the folder of a new installation, or one whose files were copied there. */
+  async function isThere(): Promise<boolean> {
+    if (await exists(marker)) return true;
+    // Another write may have marked it meanwhile, and stored the first object.
+    if (!(await hasObjects(root)) && (await isInUse?.())) return exists(marker);
+    await (await open(marker, 'a')).close();
+    return true;
+  }
+
+  /**
+   * Whether the disk is there and the file is not. The file was missing a moment ago, perhaps with the disk: so it is looked for
+   * again, between two looks at the mark.
+   */
+  async function isGone(file: string): Promise<boolean> {
+    return (await isThere()) && !(await exists(file)) && (await isThere());
+  }
+
+  return { marker, isThere, isGone };
 }
 
 /** Up to the folder `root`, which stays. */
