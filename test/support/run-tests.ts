@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, mkdtempSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util';
 import { createFailures, type Failures } from './failures.ts';
 import { ensureFfmpeg, quickenFfmpeg } from './ffmpeg-install.ts';
 import { createFileTimes, type FileTimes } from './file-times.ts';
+import { filesAtOnce } from './files-at-once.ts';
 import { projectRoot } from './process.ts';
 import { ensureRabbitSource } from './rabbitmq-install.ts';
 import { reap } from './reaper.ts';
@@ -189,12 +190,9 @@ function isOfKind(file: string, kind: 'serial' | 'heavy'): boolean {
   return new RegExp(`\\.${kind}\\.(slow\\.)?test\\.ts$`).test(file);
 }
 
-/**
- * Five on two cores, because tests wait more than they compute: with four, the cores were idle for a tenth of the time.
- * A shared AMQP_URL has one set of queues, and a fault test in full size takes the whole machine.
- */
+/** A shared AMQP_URL has one set of queues, and a fault test in full size takes the whole machine. */
 function concurrency(): number {
-  return givenBroker || full ? 1 : Math.ceil(availableParallelism() * 2.5);
+  return givenBroker || full ? 1 : filesAtOnce();
 }
 
 /** The slow ones start a dozen processes each; the others spend more than half of their time waiting. */
