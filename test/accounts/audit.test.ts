@@ -110,6 +110,13 @@ describe('GET /v1/audit', () => {
       return (await read({ ...person, jwt }, '?action=session.login_failed')).data;
     };
     const trace = (await fail(person.email)).headers.get('x-trace-id');
+    await waitFor(async () => {
+      const { rows } = await server.db.query(
+        `SELECT FROM audit_log WHERE user_id = $1 AND action = 'session.login_failed'`,
+        [person.userId],
+      );
+      return rows.length > 0;
+    });
     await Promise.all(Array.from({ length: 20 }, () => fail(person.email)));
     server.clock.advance(15 * 60_000);
     const [entry, ...more] = await failed();

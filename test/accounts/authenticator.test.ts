@@ -10,6 +10,7 @@ import {
 import { createJwt } from '@posthorn/core/accounts/authentication/jwt.ts';
 import type { Bus } from '@posthorn/core/platform/broker/bus.ts';
 import { createBus } from '@posthorn/core/platform/broker/bus.ts';
+import { type BreakableLink, openBreakableLink } from '../support/breakable-link.ts';
 import { testConfig } from '../support/config.ts';
 import { tellFigure } from '../support/figures.ts';
 import { createParts, type Parts } from '../support/parts.ts';
@@ -25,14 +26,20 @@ describe('the authenticator', () => {
   /** The same in another process. */
   let elsewhere: LocalAuthenticator;
   let otherBus: Bus;
+  /** The way of that process's bus to the database. */
+  let link: BreakableLink;
   before(async () => {
     parts = await createParts();
-    otherBus = await createBus({ url: parts.url, log: parts.log, name: 'other' });
+    const url = new URL(parts.url);
+    link = await openBreakableLink({ host: url.hostname, port: Number(url.port) });
+    url.port = String(link.port);
+    otherBus = await createBus({ url: url.href, log: parts.log, name: 'other' });
     authenticator = authenticatorOn(parts.bus);
     elsewhere = authenticatorOn(otherBus);
   });
   after(async () => {
     await otherBus.close();
+    await link.close();
     await parts.close();
   });
 
@@ -159,10 +166,9 @@ describe('the authenticator', () => {
   test('while notifications are lost nothing is taken from the cache, and it is empty when they are back', async () => {
     const company = await seedCompany(parts.db);
     await elsewhere.authenticate(keyOf(company));
-    await parts.db.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-       WHERE datname = current_database() AND application_name = 'other bus'`,
-    );
+    // Its connection is lost, and it gets no other one.
+    link.heal('lost');
+    link.cut();
     await waitFor(() => !otherBus.isUp(), undefined, { everyMs: 1 });
     assert.equal(elsewhere.authenticateCached(keyOf(company)), null);
     await elsewhere.authenticate(keyOf(company));
@@ -172,6 +178,7 @@ describe('the authenticator', () => {
       company.principal.tokenId,
     ]);
     assert.equal(await code(elsewhere.authenticate(keyOf(company))), 'TOKEN_INVALID');
+    link.heal('lost');
     await waitFor(() => otherBus.isUp());
     assert.equal(elsewhere.authenticateCached(keyOf(company)), null);
   });

@@ -105,11 +105,13 @@ const WAYS: Way[] = [
   },
   {
     name: 'the suspension of the company, by another process',
-    end: async ({ person }) => {
+    end: async ({ person, jwts }) => {
       const by = { userId: 1 };
       const { companyId } = person;
       const forget = () => undefined;
       await setCompanyStatus({ ...server, forget }, { companyId, status: 'suspended', by, traceId: null });
+      // It learns of it from the other one.
+      await waitFor(async () => (await api('GET', '/v1/users', { jwt: jwts[0] })).status >= 400);
       return { status: 200 };
     },
     code: 'COMPANY_SUSPENDED',

@@ -284,4 +284,14 @@ describe('GET /v1/auth/oauth/{provider}/callback', () => {
       await other.close();
     }
   });
+
+  test('google, while the clock of this machine is wrong by hours', async (t) => {
+    for (const aheadMs of [3 * 3600_000, -3 * 3600_000]) {
+      // As they differ when it is this machine that is wrong.
+      const other = await startOAuth({ timeOffMs: -aheadMs });
+      t.after(() => other.close());
+      other.server.clock.ownAheadMs = () => aheadMs;
+      sentTo(await loginWithGoogle(other, googlePerson()), '/oauth/complete', { provider: 'google' });
+    }
+  });
 });

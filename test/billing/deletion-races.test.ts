@@ -92,7 +92,7 @@ describe('a company that is erased while the provider could still charge it', ()
   let billing: TestBilling;
   before(async () => {
     asaas = await startAsaasServer();
-    billing = await startTestBilling({ asaas, asaasTimeoutMs: 500 });
+    billing = await startTestBilling({ asaas, asaasTimeoutMs: 1_500 });
   });
   after(async () => {
     await billing.close();
@@ -191,7 +191,7 @@ describe('a company that is erased while the provider could still charge it', ()
     });
     await areWaiting(2);
     // Each looks for a deadlock once, a second after it began to wait: here the purge finds it.
-    await delay(1_200);
+    await delay(3_000);
     await client.query('COMMIT');
     client.release();
     await Promise.all([erasing, processing]);

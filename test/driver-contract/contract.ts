@@ -82,7 +82,7 @@ export function testDriver(
         await connected(recorded);
         return recorded;
       }
-      await phone.pair(await until(() => recorded.qrs.at(-1), 'a QR code', 20_000));
+      await phone.pair(await until(() => recorded.qrs.at(-1), 'a QR code', 60_000));
       await connected(recorded);
       return recorded;
     }
@@ -212,7 +212,7 @@ export function testDriver(
       });
       await connected(second);
       const id = await friend.text(phone, 'Keep me');
-      await until(() => taken.includes(id), 'the text is taken at the third time', 20_000);
+      await until(() => taken.includes(id), 'the text is taken at the third time', 60_000);
     });
 
     it('marks messages as read, and the sender gets the receipt', async () => {
@@ -232,7 +232,7 @@ export function testDriver(
         ];
         const ids = await phone.saidBefore(friend, said);
         const recorded = await pair();
-        await until(() => recorded.history.at(-1)?.isLast, 'the whole history', 20_000);
+        await until(() => recorded.history.at(-1)?.isLast, 'the whole history', 60_000);
         const messages = recorded.history.flatMap((batch) => batch.messages);
         assert.deepEqual(
           messages.map(({ networkId, chat, from, fromMe, type, content }) => [
@@ -486,7 +486,7 @@ async function settledInTime(asked: Promise<unknown>, what: string): Promise<voi
   await Promise.race([asked, late]).finally(() => timer.abort());
 }
 
-async function untilTrue(holds: () => Promise<boolean>, what: string, timeoutMs = 20_000): Promise<void> {
+async function untilTrue(holds: () => Promise<boolean>, what: string, timeoutMs = 60_000): Promise<void> {
   for (const end = performance.now() + timeoutMs; !(await holds()); ) {
     if (performance.now() > end) assert.fail(`Not within ${timeoutMs} ms: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -44,7 +44,7 @@ test('when the database is cut off and comes back, streams and deliveries contin
       end: () => undefined,
     },
   });
-  const dispatcher = await startDispatcher(parts, { leaseMs: 3_000 });
+  const dispatcher = await startDispatcher(parts, { leaseMs: 15_000 });
   t.after(dispatcher.close);
   const emitted: string[] = [];
   const emit = async (count: number) => {

@@ -39,6 +39,7 @@ test(`${SENDS} sends of which a tenth get no answer, statuses doubled, shuffled 
     for (const at of ['before', 'after'] as const)
       graph.fault({ kind, at }, { times: Number.POSITIVE_INFINITY, probability: LOST / 4 });
 
+  const taken = () => new Set(graph.world.ledger.map(({ callbackData }) => callbackData));
   const sent: { id: string; to: string }[] = [];
   const sending = Promise.all(
     Array.from({ length: SENDERS }, async (_, lane) => {
@@ -50,7 +51,11 @@ test(`${SENDS} sends of which a tenth get no answer, statuses doubled, shuffled 
   );
   graph.poster(number).hold(true);
   const late = (async () => {
-    await waitFor(async () => (await countUnknown(system)) > 0, LAST_MS, { what: 'a status is too late' });
+    const isTooLate = async () =>
+      [...(await outcomesOf(system))].some(
+        ([id, told]) => told === 'outcome_unknown' && taken().has(atNetwork(id)),
+      );
+    await waitFor(isTooLate, LAST_MS, { what: 'a status is too late', everyMs: 200 });
     await delay(1_000);
     graph.poster(number).hold(false);
   })();
@@ -72,23 +77,28 @@ test(`${SENDS} sends of which a tenth get no answer, statuses doubled, shuffled 
   );
   await cloud.drained();
 
-  const taken = new Set(graph.world.ledger.map(({ callbackData }) => callbackData));
-  assert.equal(taken.size, graph.world.ledger.length, 'nothing was sent twice');
+  const inTheEnd = taken();
+  assert.equal(inTheEnd.size, graph.world.ledger.length, 'nothing was sent twice');
   assert.equal(outcomes.size, SENDS, 'each 202 is one message');
   const counts = new Map<string, number>();
   for (const { id, to } of sent) {
     const truth = to === unreachable ? 'undeliverable' : 'delivered';
     const told = outcomes.get(id)!;
-    assert.equal(told, taken.has(id.replaceAll('-', '').toUpperCase()) ? truth : 'outcome_unknown', id);
+    assert.equal(told, inTheEnd.has(atNetwork(id)) ? truth : 'outcome_unknown', id);
     counts.set(told, (counts.get(told) ?? 0) + 1);
   }
   const settled = (await countUnknown(system)) - (counts.get('outcome_unknown') ?? 0);
   assert.ok(settled > 0, 'some statuses came after their message had failed as unknown');
   const figures = [...counts].map(([told, count]) => `${count} ${told}`).join(', ');
   t.diagnostic(
-    `${sent.length} sends, ${taken.size} taken, none twice: ${figures}; ${settled} were unknown until a late status; ${KILLS} kills of a worker, ${KILLS} of the API`,
+    `${sent.length} sends, ${inTheEnd.size} taken, none twice: ${figures}; ${settled} were unknown until a late status; ${KILLS} kills of a worker, ${KILLS} of the API`,
   );
 });
+
+/** The name under which the network keeps a message of ours. */
+function atNetwork(id: string): string {
+  return id.replaceAll('-', '').toUpperCase();
+}
 
 /** By message: its state, or the reason of its failure. */
 async function outcomesOf({ db }: System): Promise<Map<string, string>> {

@@ -86,6 +86,10 @@ for (const [name, prepare] of Object.entries(WAYS))
     const received = writeToInstances(system, instances, RECEIVED, AWAY_MS + 10_000);
     await waitFor(() => sent.accepted() > INSTANCES * 3);
     await way.goAway();
+    const refused = () => [...sent.refusals.values()].reduce((sum, count) => sum + count, 0);
+    const refusedBefore = refused();
+    // Until each sender was refused a few times, answers about what had been committed are still on their way.
+    await waitFor(() => refused() - refusedBefore >= INSTANCES * 5);
     const whenGone = sent.accepted();
     await delay(AWAY_MS);
     assert.equal(sent.accepted(), whenGone, 'nothing is accepted without the database');

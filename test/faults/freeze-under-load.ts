@@ -97,7 +97,7 @@ export async function freezeUnderLoad(
     if (missing === 0) return true;
     const end = stream.response.closed ? `it ended: ${stream.frames.at(-1)?.data}` : 'it is open';
     throw new Error(`${missing} of ${rows.length} events were not streamed, and ${end}`);
-  }, 30_000);
+  }, 60_000);
   assert.equal(new Set(streamed).size, streamed.length, 'no event is streamed twice');
   for (const [name, { longestStandMs }] of Object.entries({
     'no send at all': sendStand,

@@ -39,7 +39,7 @@ test('shards are raised from 32 to 64 and to 1,024 under load, with a worker kil
   const { company, instances } = await connectInstances(system, INSTANCES);
   const traffic = sendTexts(system, company, instances, EACH, PAUSE_MS);
   const inbound = writeToInstances(system, instances, INSTANCES * 10, EACH * PAUSE_MS);
-  await waitFor(() => traffic.accepted() > INSTANCES * 5, 30_000);
+  await waitFor(() => traffic.accepted() > INSTANCES * 5, 120_000);
 
   const since = performance.now();
   await raise(system, 64);
@@ -47,7 +47,7 @@ test('shards are raised from 32 to 64 and to 1,024 under load, with a worker kil
 
   const raising = raise(system, 1_024);
   // In the middle of the moves: some instances have moved, and others have not.
-  await waitFor(async () => (await lockedShards(system)) > 64, 30_000, { everyMs: 20 });
+  await waitFor(async () => (await lockedShards(system)) > 64, 120_000, { everyMs: 20 });
   await delay(300);
   await system.workers[0]!.kill('SIGKILL');
   await system.workers[0]!.restart();

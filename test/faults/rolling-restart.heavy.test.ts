@@ -80,7 +80,7 @@ async function restartInTurn(
   const restart = async (running: RunningProcess, comesBack: () => boolean) => {
     assert.equal(await running.kill('SIGTERM'), 0, running.output().slice(-2_000));
     await running.restart();
-    await waitFor(comesBack);
+    await waitFor(comesBack, 60_000);
   };
   for (const nth of [0, 1])
     await Promise.all([

@@ -35,7 +35,7 @@ export async function connectInstances(
       );
       return found.rows.length === count && found.rows;
     },
-    30_000,
+    120_000,
     { what: `${count} instances are connected` },
   );
   return { company, instances };

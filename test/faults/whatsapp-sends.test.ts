@@ -40,7 +40,7 @@ test(`${KILLS} kills of workers, connections, the database and leases while What
       `SELECT DISTINCT instance_id FROM session_keys WHERE kind = 'contact'`,
     );
     return rows.length === INSTANCES;
-  });
+  }, LAST_MS);
 
   // Offline, so that no receipt proves the arrival of a message: those without an answer are repeated.
   friend.goOffline();
@@ -131,7 +131,7 @@ async function proveOnce(phone: PhoneHandle, sent: readonly Sent[]): Promise<voi
     const ids = sent
       .filter(({ readers }) => readers.includes(reader))
       .map(({ messageId }) => networkIdOf(messageId));
-    await reader.message(ids.at(-1)!);
+    await reader.message(ids.at(-1)!, LAST_MS);
     const ours = new Set(ids);
     const shown = reader.messages.filter(({ id }) => ours.has(id));
     const where = `what ${reader.number} has of ${phone.number}`;

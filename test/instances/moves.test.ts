@@ -49,7 +49,7 @@ describe('instances that move between shards', () => {
   }
 
   const isBack = (instance: TestInstance) =>
-    waitFor(async () => (await accountOf(instance)).live === 1, 15_000, {
+    waitFor(async () => (await accountOf(instance)).live === 1, undefined, {
       what: 'its session is open again',
     });
 
@@ -72,7 +72,7 @@ describe('instances that move between shards', () => {
     const to = (shardOf(instance.id, DEFAULT_SHARDS) + 1) % DEFAULT_SHARDS;
     await sendInOrder(instance, 30, async () => {
       assert.equal(await placeInstance(db(), instance.id, { shard: to }), to);
-      await waitFor(async () => (await shardNow(instance.id)) === to, 15_000);
+      await waitFor(async () => (await shardNow(instance.id)) === to);
     });
     await isBack(instance);
     assert.equal((await accountOf(instance)).max_live, 1);
@@ -85,10 +85,10 @@ describe('instances that move between shards', () => {
     // As after many owners, the last of which showed this epoch to the network.
     await db().query('UPDATE instances SET epoch_offset = 100 WHERE id = $1', [instance.id]);
     await sending.call(instance, 'POST', '/restart');
-    await waitFor(async () => (await accountOf(instance)).epoch > 100, 15_000);
+    await waitFor(async () => (await accountOf(instance)).epoch > 100);
     const before = await accountOf(instance);
     await placeInstance(db(), instance.id, { shard: to });
-    await waitFor(async () => (await accountOf(instance)).epoch > before.epoch, 15_000);
+    await waitFor(async () => (await accountOf(instance)).epoch > before.epoch);
     await isBack(instance);
   });
 
@@ -96,7 +96,7 @@ describe('instances that move between shards', () => {
     const instance = await sending.connect();
     const to = (shardOf(instance.id, DEFAULT_SHARDS) + 2) % DEFAULT_SHARDS;
     await placeInstance(db(), instance.id, { shard: to });
-    await waitFor(async () => (await shardNow(instance.id)) === to, 15_000);
+    await waitFor(async () => (await shardNow(instance.id)) === to);
     await isBack(instance);
     assert.equal((await sending.call(instance, 'GET', '/profile')).status, 200);
     assert.equal((await sending.call(instance, 'DELETE', '/queue')).status, 200);
@@ -117,7 +117,7 @@ describe('instances that move between shards', () => {
         [instance.id],
       );
       return rows[0]?.state === 'answered' && rows[0].error === null;
-    }, 15_000);
+    });
   });
 
   test('with more shards each goes to its own, but for those that an operator placed, and new ones spread over all', async () => {
@@ -133,7 +133,7 @@ describe('instances that move between shards', () => {
     for (const instance of others) assert.equal((await accountOf(instance)).max_live, 1);
 
     await placeInstance(db(), placed.id, 'home');
-    await waitFor(async () => (await shardNow(placed.id)) === shardOf(placed.id, MORE), 15_000);
+    await waitFor(async () => (await shardNow(placed.id)) === shardOf(placed.id, MORE));
     await isBack(placed);
 
     const made = await sending.api.call('POST', '/v1/instances', {
@@ -150,7 +150,7 @@ describe('instances that move between shards', () => {
     });
     const to = (shardOf(made.body.id, MORE) + 1) % MORE;
     await placeInstance(db(), made.body.id, { shard: to });
-    await waitFor(async () => (await shardNow(made.body.id)) === to, 15_000);
+    await waitFor(async () => (await shardNow(made.body.id)) === to);
   });
 
   test('fewer shards, no shard of that number, no such instance, and a worker of the release before are refused', async () => {

@@ -65,7 +65,7 @@ export async function startSuspending(): Promise<Suspending> {
       );
     },
     stateBecomes: (state, id) =>
-      waitFor(async () => (await row(id)).state === state, 10_000, { what: `${id} to be ${state}` }),
+      waitFor(async () => (await row(id)).state === state, undefined, { what: `${id} to be ${state}` }),
     asRoot: (id, method, path, body) =>
       pipeline.api.call(method, `/v1/instances/${id}${path}`, {
         key: root,

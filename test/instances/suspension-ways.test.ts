@@ -89,7 +89,7 @@ describe('while a company is suspended,', () => {
       wanted: 'connected',
     });
     pipeline.api.parts.bus.notify('instance', fresh);
-    await waitFor(async () => (await at.row(fresh)).state !== 'CREATED', 10_000);
+    await waitFor(async () => (await at.row(fresh)).state !== 'CREATED');
     await at.setStatus('suspended');
     await at.stateBecomes('DISCONNECTED', fresh);
     await aWhile();

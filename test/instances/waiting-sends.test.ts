@@ -57,6 +57,14 @@ async function loggedOutWithQueue() {
   return { instance, to, texts };
 }
 
+/** The events about a message, once there are any. */
+function toldOf(messageId: string) {
+  return waitFor(async () => {
+    const events = await pipeline.eventsOf(messageId);
+    return events.length > 0 && events;
+  });
+}
+
 describe('sends that wait while their instance is logged out', () => {
   test('go out when the same account is paired again', async () => {
     const { instance, to } = await loggedOutWithQueue();
@@ -78,7 +86,7 @@ describe('sends that wait while their instance is logged out', () => {
     const { instance, to, texts } = await loggedOutWithQueue();
     const other = await pairWith(pipeline.newPhone(), instance.id);
     for (const id of texts) {
-      const [failed, ...more] = await pipeline.eventsOf(id);
+      const [failed, ...more] = await toldOf(id);
       assert.deepEqual(
         [failed!.type, failed!.data.reason, failed!.data.wire_state, more],
         ['text.delivery_failed', 'account_changed', 'not_sent', []],
@@ -110,7 +118,7 @@ describe('sends that wait while their instance is logged out', () => {
     await pipeline.sandbox.call('DELETE', '/faults');
     await pipeline.call(instance, 'POST', '/connect');
     await pairWith(pipeline.newPhone(), instance.id);
-    const [failed] = await pipeline.eventsOf(id);
+    const [failed] = await toldOf(id);
     assert.deepEqual([failed?.data.reason, failed?.data.wire_state], ['outcome_unknown', 'unknown']);
     assert.equal(
       (await pipeline.sandbox.get(`/ledger?to=${to}`)).total,

@@ -32,7 +32,12 @@ export async function startGcsServer(bucket: string): Promise<GcsServer> {
   const asked: string[] = [];
   let trouble: Trouble | null = null;
 
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, async (request, response) => {
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
+    // `close` cuts a request in the middle of its body.
+    serve(request, response).catch(() => response.destroy());
+  });
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
     const url = new URL(request.url!, 'http://x');
     const kind = kindOf(request, url);
     asked.push(`${request.method} ${kind}`);
@@ -70,7 +75,7 @@ export async function startGcsServer(bucket: string): Promise<GcsServer> {
         return found ? answer(response, 200, metadataOf(nameOf(url), found)) : missing(response);
       }
     }
-  });
+  }
 
   function kindOf(request: IncomingMessage, url: URL): Kind {
     if (url.searchParams.get('uploadType') === 'multipart') return 'multipart';

@@ -242,7 +242,7 @@ describe('media of a hostile sender', () => {
   test('has queued nothing that was not whole, and holds no memory', async () => {
     const queued = await media.parts.db.query('SELECT 1 FROM outbox');
     assert.equal(queued.rowCount, 2);
-    assert.equal(media.media.budget.used(), 0);
+    await waitFor(() => media.media.budget.used() === 0);
     // Every file in the storage has a row that names it.
     const rows = await media.parts.db.query<{ storage_key: string }>('SELECT storage_key FROM media');
     assert.deepEqual((await media.files()).sort(), rows.rows.map((row) => row.storage_key).sort());

@@ -42,7 +42,7 @@ before(async () => {
   directory = await mkdtemp(path.join(tmpdir(), 'posthorn-s3-'));
   s3 = await startS3Server();
   storage = await connect();
-  hasty = await connect({ idleTimeoutMs: 500 });
+  hasty = await connect({ idleTimeoutMs: 1_500 });
 });
 beforeEach(() => {
   s3.asked.length = 0;

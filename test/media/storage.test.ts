@@ -52,7 +52,7 @@ async function impatientGcs(t: TestContext): Promise<Storage> {
     spoolDir: path.join(directory, 'gcs'),
     apiEndpoint: gcs.url,
     projectId: 'test',
-    idleTimeoutMs: 500,
+    idleTimeoutMs: 1_500,
   });
   t.after(() => storage.close());
   return storage;
@@ -159,6 +159,32 @@ describe('the disk storage whose disk is taken away', () => {
     await rm(disk, { recursive: true });
     await rename(path.join(root, 'away'), disk);
     assert.equal((await bytesOf(await storage.open('1/x/ab/one'))).toString(), 'x');
+  });
+
+  test('misses and removes no object where the disk comes back while it is looked for', async (t) => {
+    const root = await mkdtemp(path.join(tmpdir(), 'posthorn-storage-'));
+    t.after(() => rm(root, { recursive: true, force: true, maxRetries: 10 }));
+    const [disk, away] = [path.join(root, 'disk'), path.join(root, 'away')];
+    let isAway = false;
+    const storage = await createDiskStorage({
+      directory: disk,
+      // Asked between the look for the file and the look for the mark.
+      async isInUse() {
+        if (isAway) {
+          await rm(disk, { recursive: true });
+          await rename(away, disk);
+        }
+        return isAway;
+      },
+    });
+    await storeBytes(storage, 'one', Buffer.from('x'));
+    isAway = true;
+    for (const use of [() => storage.open('one'), () => storage.remove('one')]) {
+      await rename(disk, away);
+      await mkdir(disk);
+      await assert.rejects(use, (err) => err instanceof StorageError && !(err instanceof StorageMissing));
+      assert.equal((await bytesOf(await storage.open('one'))).toString(), 'x');
+    }
   });
 });
 

@@ -55,7 +55,7 @@ describe('a message that arrived while an instance was away', () => {
         const told = await received(instance);
         return told.length >= CHATS * MESSAGES && told;
       },
-      20_000,
+      60_000,
       { what: 'all that was sent is told' },
     );
     assert.equal(new Set(events.map(({ data }) => data.content.text)).size, CHATS * MESSAGES);

@@ -8,7 +8,7 @@ let pipeline: Sending;
 let instance: TestInstance;
 
 before(async () => {
-  pipeline = await startSending({ worker: { deferral: { expiresMs: 8_000, retryMs: 100 } } });
+  pipeline = await startSending({ worker: { deferral: { expiresMs: 20_000, retryMs: 100 } } });
   instance = await pipeline.connect();
 });
 after(() => pipeline.close());

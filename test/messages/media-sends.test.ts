@@ -157,7 +157,7 @@ async function told(messageId: string, last: string) {
       const events = await pipeline.eventsOf(messageId);
       return events.at(-1)?.type === last && events;
     },
-    15_000,
+    60_000,
     { what: last },
   );
 }

@@ -127,16 +127,13 @@ describe('the queue', () => {
     await waitFor(async () => (await pipeline.sandbox.get(`/ledger?to=${phone}`)).total === 1);
     await pipeline.sandbox.post('/faults', { kind: 'offline', instance: instance.id });
     await pipeline.call(instance, 'POST', '/disconnect');
-    await waitFor(
-      async () => (await pipeline.call(instance, 'GET', '')).body.state === 'DISCONNECTED',
-      15_000,
-    );
+    await waitFor(async () => (await pipeline.call(instance, 'GET', '')).body.state === 'DISCONNECTED');
     const answer = await pipeline.call(instance, 'DELETE', `/queue/${taskId}`);
     assert.deepEqual([answer.status, answer.body.error_code], [409, 'CONFLICT'], answer.text);
     assert.deepEqual((await pipeline.call(instance, 'DELETE', '/queue')).body, { cancelled: 0 });
     await pipeline.sandbox.call('DELETE', '/faults');
     await pipeline.call(instance, 'POST', '/connect');
-    await waitFor(async () => (await pipeline.eventsOf(taskId)).length > 0, 15_000);
+    await waitFor(async () => (await pipeline.eventsOf(taskId)).length > 0);
     assert.deepEqual(
       (await pipeline.eventsOf(taskId)).map(({ type }) => type),
       ['message.sent'],
@@ -165,14 +162,11 @@ describe('the queue', () => {
     // Within the grace period the instance still counts as connected.
     for (const text of ['a', 'b']) await pipeline.send(instance, '/messages/text', { to: phone, text });
     await pipeline.call(instance, 'POST', '/disconnect');
-    await waitFor(
-      async () => (await pipeline.call(instance, 'GET', '')).body.state === 'DISCONNECTED',
-      15_000,
-    );
+    await waitFor(async () => (await pipeline.call(instance, 'GET', '')).body.state === 'DISCONNECTED');
     assert.deepEqual((await pipeline.call(instance, 'DELETE', '/queue')).body, { cancelled: 2 });
     await pipeline.sandbox.call('DELETE', '/faults');
     await pipeline.call(instance, 'POST', '/connect');
-    await waitFor(async () => (await pipeline.call(instance, 'GET', '')).body.state === 'CONNECTED', 15_000);
+    await waitFor(async () => (await pipeline.call(instance, 'GET', '')).body.state === 'CONNECTED');
     await pipeline.send(instance, '/messages/text', { to: phone, text: 'c' });
     await waitFor(async () => (await pipeline.shown(phone)).length > 0);
     assert.deepEqual(

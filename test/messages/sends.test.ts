@@ -135,7 +135,7 @@ async function ladder(messageId: string, last: string): Promise<LoggedEvent[]> {
       const events = await pipeline.eventsOf(messageId);
       return events.at(-1)?.type === last && events;
     },
-    10_000,
+    undefined,
     { what: `${last} of a message` },
   );
 }

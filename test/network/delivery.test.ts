@@ -18,7 +18,7 @@ test('a text shows on a phone that nobody created, which receives it at once and
   const sentAt = Date.now();
   const id = await instance.sendText(THEIRS, 'hello');
   const answeredAt = Date.now();
-  await until(() => instance.receipts.length === 1);
+  await until(() => instance.receipts.length > 0);
   assert.deepEqual(
     { ...instance.receipts[0], at: null },
     { networkId: id, kind: 'delivered', chat: jid(THEIRS), by: jid(THEIRS), at: null },

@@ -166,7 +166,7 @@ test('npm run sandbox: acknowledged messages survive kill -9, and SIGTERM ends i
     );
 
   const first = runMain(t, env);
-  await until(isUp, 20_000);
+  await until(isUp, 60_000);
   const instance = await openInstance(t, `ws://127.0.0.1:${port}/ws`);
   await until(() => instance.connected);
   const acked: string[] = [];
@@ -179,7 +179,7 @@ test('npm run sandbox: acknowledged messages survive kill -9, and SIGTERM ends i
   await until(() => instance.ended.length > 0);
 
   const second = runMain(t, { ...env, LOG_LEVEL: 'debug' });
-  await until(isUp, 20_000);
+  await until(isUp, 60_000);
   const { entries } = await control.get('/ledger?limit=50000');
   const kept = new Set(entries.map((entry: { network_id: string }) => entry.network_id));
   assert.deepEqual(

@@ -209,7 +209,7 @@ test('sends to a number without an account, and those that the network refuses, 
 
 test('a send whose answer never comes is unknown, and the message is not sent again', async (t) => {
   const [own, friend] = [newPhone(), newPhone()];
-  const instance = await pairWhatsApp(t, network, own, { sendTimeoutMs: 500 });
+  const instance = await pairWhatsApp(t, network, own, { sendTimeoutMs: 3_000 });
   network.faults.onMessage = () => 'hold_ack';
   t.after(() => {
     network.faults.onMessage = null;

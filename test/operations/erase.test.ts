@@ -176,7 +176,7 @@ describe('the data of one company', () => {
       send('own', sending.company.apiKey, instance.id),
       send('others', other.apiKey, others),
     ]);
-    await delay(500);
+    await waitFor(() => accepted > 0 && statuses.own.has(202));
     const done = await eraseCompany(
       { ...deps(), billing: null, purgeBilling: () => purgeCompanies({ db }), log },
       companyId,

@@ -113,7 +113,7 @@ export function testBroker(name: string, create: () => Promise<Broker>): void {
           }),
         ),
       );
-      await waitFor(() => tries === 26, 15_000);
+      await waitFor(() => tries === 26);
       await Promise.all(consumers.map((consumer) => consumer.close()));
     });
 

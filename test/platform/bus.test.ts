@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Bus, type BusChannel, createBus } from '@posthorn/core/platform/broker/bus.ts';
 import pg from 'pg';
+import { openBreakableLink } from '../support/breakable-link.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
 
@@ -113,4 +115,41 @@ test('a process that starts later is heard at once, and gets everything from the
     tell();
     return there.length > 0;
   });
+});
+
+/** A bus on a way that can be cut without either side noticing, as when a primary freezes and a standby takes over. */
+async function openBusOnLink(t: { after(fn: () => unknown): void }) {
+  const url = new URL(parts.url);
+  const link = await openBreakableLink({ host: url.hostname, port: Number(url.port) });
+  t.after(() => link.close());
+  url.port = String(link.port);
+  const bus = await createBus({ url: url.href, log: parts.log, name: 'bus test', hello: NEVER_ALONE });
+  return { bus, link };
+}
+
+test('a bus whose server answers no more says so within seconds, and hears again from the next one', async (t) => {
+  const { bus, link } = await openBusOnLink(t);
+  t.after(() => bus.close());
+  const resets: boolean[] = [];
+  bus.onReset((up) => resets.push(up));
+  const heard = heardBy(bus, 'events');
+  link.cut();
+  await waitFor(() => !bus.isUp(), 10_000);
+  link.heal('lost');
+  await waitFor(() => bus.isUp(), 15_000);
+  assert.deepEqual(resets, [false, true]);
+  const other = await openBus(t, NEVER_ALONE);
+  await waitFor(() => {
+    other.notify('events', 'after');
+    return heard.includes('after');
+  });
+});
+
+test('a bus whose server answers no more closes within seconds', async (t) => {
+  const { bus, link } = await openBusOnLink(t);
+  link.cut();
+  bus.notify('events', 'unheard');
+  const closed = bus.close().then(() => true);
+  t.after(() => link.heal('lost'));
+  assert.equal(await Promise.race([closed, delay(10_000, false)]), true);
 });

@@ -126,7 +126,7 @@ test('a random server of Google Cloud Storage', async (t) => {
 test('random providers of social logins', async (t) => {
   const own = { clientId: 'id', clientSecret: 'secret', redirectUrl: 'http://127.0.0.1/back' };
   const providers = [
-    createOpenIdProvider({ ...own, issuer: url }),
+    createOpenIdProvider({ ...own, issuer: url, clock: systemClock }),
     createGithubProvider({ ...own, baseUrl: url, apiUrl: url }),
   ];
   const secrets = { state: 'state', nonce: 'nonce', codeVerifier: 'v'.repeat(43) };

@@ -37,7 +37,7 @@ describe('the end of a process', () => {
   });
 
   it('counts the grace from the end of the delay', async () => {
-    const { shutdown, exits } = start({ delayMs: 300, graceMs: 200 });
+    const { shutdown, exits } = start({ delayMs: 1_500, graceMs: 1_000 });
     shutdown.add('slow', () => delay(50));
     send('SIGTERM');
     await waitFor(() => exits.length > 0);

@@ -76,7 +76,7 @@ describe('the playground', () => {
         const types = events.map(({ type }: { type: string }) => type);
         return shown && types.includes('message.delivered') && answer.body;
       },
-      20_000,
+      60_000,
       { what: 'the phone shows it' },
     );
   /** Moves the times in the rows back, as if the messages had been sent earlier. */

@@ -100,6 +100,7 @@ describe('presence of others', () => {
   test('causes few events when it floods, and the newest of each person counts', async () => {
     const phone = pipeline.newPhone();
     await subscribe(phone);
+    const sinceMs = performance.now();
     for (let i = 0; i < 200; i += 1)
       await types(phone, i % 2 === 0 ? 'composing' : 'recording', instance.phone);
     await types(phone, 'paused', instance.phone);
@@ -110,7 +111,8 @@ describe('presence of others', () => {
       [phone],
     );
     assert.equal(rows.at(-1)?.state, 'paused');
-    assert.ok(rows.length < 50, `${rows.length} events`);
+    const seconds = (performance.now() - sinceMs) / 1_000;
+    assert.ok(rows.length <= seconds + 2, `${rows.length} events in ${seconds} s`);
   });
 });
 

@@ -74,6 +74,7 @@ describe('the messaging server as a process', () => {
       // A timer of more than 24 days fires at once.
       [{ HTTP_TIMEOUT: '3000000' }, /^.*HTTP_TIMEOUT: .*86400.*$/],
       [{ REFRESH_TTL_DAYS: '1000000000' }, /^.*REFRESH_TTL_DAYS: .*36500.*$/],
+      [{ PASSWORD_RESET_TTL: '1000000000000' }, /^.*PASSWORD_RESET_TTL: .*525600.*$/],
       [{ PUBLIC_URL: 'localhost:8080' }, /^.*PUBLIC_URL: must be a URL with http.*$/],
       [
         { DATABASE_URL: `postgres://x:x@127.0.0.1:${await freePort()}/x` },

@@ -122,7 +122,10 @@ for (const [awayS, workers] of [
     away.answers.successes = Number.POSITIVE_INFINITY;
     await away.emit(1);
     let passedMs = 0;
-    while (!(await waitFor(() => isDone(webhookId), 700).catch(() => false)) && passedMs <= WITHIN_MS) {
+    // The clock stands still while attempts are made: a slow machine makes fewer of them in a second.
+    for (;;) {
+      await isQuiet(receiver);
+      if ((await isDone(webhookId)) || passedMs > WITHIN_MS) break;
       await advance(clock, 500);
       passedMs += 500;
     }

@@ -5,13 +5,26 @@ import type { Bus } from '@posthorn/core/platform/broker/bus.ts';
 import { startTestMessaging, type TestMessaging } from '../support/messaging.ts';
 import { waitFor } from '../support/process.ts';
 import { seedCompany, seedInstance } from '../support/seed.ts';
-import { emitEvents, logsOf, pendingOf, seedWebhook, startDispatcher, startReceiver } from './support.ts';
+import {
+  emitEvents,
+  logsOf,
+  pendingOf,
+  seedWebhook,
+  startDispatcher,
+  startReceiver,
+  type TestDispatcher,
+} from './support.ts';
 
 let messaging: TestMessaging;
 before(async () => {
   messaging = await startTestMessaging({ ALLOW_PRIVATE_WEBHOOKS: 'true' });
 });
 after(() => messaging.close());
+
+/** Waits until the dispatcher holds nothing but attempts under way. */
+function areGivenBack(dispatcher: TestDispatcher): Promise<unknown> {
+  return waitFor(() => dispatcher.load().held === dispatcher.load().inFlight);
+}
 
 test('deliveries held for an endpoint are given back when it answers 410 or is disabled, and are not lost', async (t) => {
   const { parts } = messaging;
@@ -41,7 +54,10 @@ test('deliveries held for an endpoint are given back when it answers 410 or is d
     answer = { status: how === 'gone' ? 410 : 200, wait: () => ready.promise };
     await emitEvents(parts, other.companyId, BACKLOG);
     await waitFor(() => sent() >= (how === 'gone' ? IN_FLIGHT : 1));
-    if (how === 'disabled') await patch({ enabled: false });
+    if (how === 'disabled') {
+      await patch({ enabled: false });
+      await areGivenBack(dispatcher);
+    }
     ready.resolve();
     await delay(1_500);
     // Attempts under way are still answered and recorded.
@@ -76,7 +92,8 @@ test('deliveries held for the webhook of an instance are not sent once the insta
   await emitEvents(parts, companyId, 400, { instanceId });
   await waitFor(() => dispatcher.load().held > 2 * dispatcher.load().inFlight);
   await messaging.call('DELETE', `/v1/instances/${instanceId}`, { key: apiKey });
-  await delay(500);
+  await areGivenBack(dispatcher);
+  await waitFor(() => receiver.requests === 100 + dispatcher.load().inFlight);
   const begun = receiver.requests;
   ready.resolve();
   await waitFor(async () => dispatcher.load().held === 0 && (await pendingOf(parts.db, webhook.id)) === 0);
@@ -110,7 +127,8 @@ test('deliveries held for a webhook that was disabled while the bus was away go 
   await messaging.call('PATCH', `/v1/webhooks/${webhook.id}`, { key: apiKey, body });
   reset(false);
   reset(true);
-  await delay(500);
+  await areGivenBack(dispatcher);
+  await waitFor(() => receiver.requests === 100 + dispatcher.load().inFlight);
   const begun = receiver.requests;
   ready.resolve();
   await waitFor(() => dispatcher.load().held === 0);

@@ -10,7 +10,7 @@ const EVENTS = 200;
 const LOST = 5;
 const LEASE_MS = 60_000;
 /** Well below the lease. */
-const SOON_MS = 15_000;
+const SOON_MS = 40_000;
 
 let parts: Parts;
 before(async () => {

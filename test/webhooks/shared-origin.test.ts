@@ -29,7 +29,7 @@ test('endpoints that hang keep none on the same host waiting', async (t) => {
   for (let i = 0; i < HANGING; i += 1)
     hanging.push(await seedWebhook(parts.db, slow.companyId, `${receiver.url}/hangs/${i}`));
   const quickOne = await seedWebhook(parts.db, quick.companyId, `${receiver.url}/quick`);
-  const dispatcher = await startDispatcher(parts, { timeoutMs: 20_000 });
+  const dispatcher = await startDispatcher(parts, { leaseMs: 120_000, timeoutMs: 60_000 });
   t.after(dispatcher.close);
   await emitEvents(parts, slow.companyId, 2 * FIRST_ATTEMPTS);
   await waitFor(() => receiver.requests === HANGING * FIRST_ATTEMPTS);

@@ -22,7 +22,7 @@ import { startNetworkAndDriver } from '../support/whatsapp/network-driver.ts';
 import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
 
 const COUNT = 60;
-const COMMIT_MS = 100;
+const COMMIT_MS = 400;
 
 /** A database whose commits take long, or wait, or are refused, or whose answers are lost. */
 class SlowKeys extends MemoryKeys {

@@ -131,9 +131,7 @@ describe('hostile frames hurt only the session that gets them:', () => {
     }
   });
 
-  it('another session sends and receives during 10,000 mutated and random frames', {
-    timeout: 280_000,
-  }, async () => {
+  it('another session sends and receives during 10,000 mutated and random frames', async () => {
     const seed = randomInt(2 ** 31);
     const random = randomOf(seed);
     const startedAt = performance.now();

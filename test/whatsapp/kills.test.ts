@@ -31,7 +31,7 @@ const WINDOW = 8;
 const BURST = 3;
 /** The time to send of a life that is killed by the clock. */
 const LIFE_MS = 250;
-const SEND_TIMEOUT_MS = 300;
+const SEND_TIMEOUT_MS = 1_000;
 const NEVER = { update: Number.POSITIVE_INFINITY, stores: true, connected: true };
 const STATUS = 'status@broadcast';
 const silentLog = { debug() {}, warn() {}, error() {} };

@@ -79,11 +79,12 @@ describe('a chat that is read on the phone', () => {
 test('a picture that is read on the phone while it is downloaded here is recorded before the reading', async (t) => {
   const { network, driver } = await startNetworkAndDriver();
   const [own, friend] = [network.phone(newNumber()), network.phone(newNumber())];
-  const downloaded = Promise.withResolvers<void>();
+  const [begun, downloaded] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const told: string[] = [];
   const recorded = await openPaired(driver, own, newKept(), {
     sink: {
       async inbound(messages) {
+        begun.resolve();
         await downloaded.promise;
         told.push(...messages.map(({ type }) => type));
       },
@@ -98,7 +99,7 @@ test('a picture that is read on the phone while it is downloaded here is recorde
     await network.close();
   });
   const id = friend.file(own, 'image', Buffer.alloc(1_000, 'picture'), { mimetype: 'image/jpeg' });
-  await delay(500);
+  await begun.promise;
   readOnPhone(own.phone, friend.phone, [id]);
   await delay(500);
   downloaded.resolve();

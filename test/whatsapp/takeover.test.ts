@@ -23,7 +23,7 @@ test(`two workers with ${SESSIONS} sessions of WhatsApp, one killed: the other h
   const lost = await waitFor(() => {
     const without = devices.filter((device) => device.connection === null);
     return without.length > 0 && without;
-  }, 10_000);
+  });
   await waitFor(() => devices.every((device) => device.connection !== null), 60_000, {
     what: 'every session is back',
   });

@@ -23,7 +23,7 @@ export interface OAuthSetup {
 
 /** The server with both providers enabled: a real OpenID provider process as google, and a simulated GitHub. */
 export async function startOAuth(
-  options: { env?: Record<string, string>; claimsByUserinfo?: boolean } = {},
+  options: { env?: Record<string, string>; claimsByUserinfo?: boolean; timeOffMs?: number } = {},
 ): Promise<OAuthSetup> {
   const openid = await startOpenIdProvider(options);
   const github = await startGithub();

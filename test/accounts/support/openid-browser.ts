@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { freePort, startProcess } from '../../support/process.ts';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { freePort, projectRoot, startProcess } from '../../support/process.ts';
 
 export interface OpenIdProvider {
   issuer: string;
@@ -15,7 +17,7 @@ export const CALLBACK_BASE = 'https://api.example.test';
 
 /** Starts the provider (openid-provider-main.ts) and a person in front of it. */
 export async function startOpenIdProvider(
-  options: { claimsByUserinfo?: boolean } = {},
+  options: { claimsByUserinfo?: boolean; timeOffMs?: number } = {},
 ): Promise<OpenIdProvider> {
   const port = await freePort();
   const process = await startProcess({
@@ -24,6 +26,10 @@ export async function startOpenIdProvider(
       PORT: String(port),
       REDIRECT_URI: `${CALLBACK_BASE}/v1/auth/oauth/google/callback`,
       CLAIMS_BY_USERINFO: String(options.claimsByUserinfo ?? false),
+      ...(options.timeOffMs && {
+        TIME_OFF_MS: String(options.timeOffMs),
+        NODE_OPTIONS: `--import ${pathToFileURL(path.join(projectRoot, 'test/support/skewed-time.mjs'))}`,
+      }),
     },
     ready: { line: /ready/ },
   });

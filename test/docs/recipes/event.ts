@@ -31,34 +31,29 @@ import type { Bus } from '../platform/broker/bus.ts';
   },
   {
     file: 'core/notes/keep-note.ts',
-    replace: '  const made = await deps.db.query<NoteRow>(\n',
-    by: `  const now = deps.clock.now();
-  const chat = await chatJidOf(deps.db, instanceId, input.chatId);
-  return tellEvents(deps, (tell) => deps.db.transaction(async (sql) => {
-  const made = await sql.query<NoteRow>(
-`,
+    replace: '  const made = await deps.db.transaction(async (sql) => {\n    // Else the chat could move',
+    by: `  return tellEvents(deps, (tell) => deps.db.transaction(async (sql) => {
+    // Else the chat could move`,
   },
   {
     file: 'core/notes/keep-note.ts',
-    replace: `      await chatJidOf(deps.db, instanceId, input.chatId),
-      input.note,
-      input.principal.userId,
-      deps.clock.now(),
-    ],
-  );
+    replace: '    return sql.query<NoteRow>(\n',
+    by: '    const now = deps.clock.now();\n    const made = await sql.query<NoteRow>(\n',
+  },
+  {
+    file: 'core/notes/keep-note.ts',
+    replace: `input.principal.userId, deps.clock.now()],
+    );
+  });
   return noteView(oneRow(made.rows));
 `,
-    by: `      chat,
-      input.note,
-      input.principal.userId,
-      now,
-    ],
-  );
-  const note = noteView(oneRow(made.rows));
-  const { id: note_id, author_user_id } = note;
-  const data = { note_id, chat, author_user_id, timestamp: now.toISOString() };
-  await tell(sql, [buildEvent({ companyId, instanceId }, { type: 'note.created', data, now })]);
-  return note;
+    by: `input.principal.userId, now],
+    );
+    const note = noteView(oneRow(made.rows));
+    const { id: note_id, author_user_id } = note;
+    const data = { note_id, chat: chatJid, author_user_id, timestamp: now.toISOString() };
+    await tell(sql, [buildEvent({ companyId, instanceId }, { type: 'note.created', data, now })]);
+    return note;
   }));
 `,
   },

@@ -160,12 +160,12 @@ export function outbound(
 }
 
 export async function connected(recorded: Recorded): Promise<void> {
-  await until(() => recorded.connected > 0 || recorded.ended.length > 0, 'the session is connected', 20_000);
+  await until(() => recorded.connected > 0 || recorded.ended.length > 0, 'the session is connected', 60_000);
   assert.deepEqual(recorded.ended, []);
 }
 
 export async function endOf(recorded: Recorded): Promise<DisconnectReason> {
-  await until(() => recorded.ended.length > 0, 'the session ends', 20_000);
+  await until(() => recorded.ended.length > 0, 'the session ends', 60_000);
   return recorded.ended[0]!;
 }
 
