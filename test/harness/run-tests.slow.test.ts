@@ -152,6 +152,15 @@ describe('npm test', () => {
       assert.ok(performance.now() - since < 30_000, 'it took as long as the limit of a file');
     });
 
+  it('ends a file whose tests all hang, and continues with the next', async () => {
+    const since = performance.now();
+    const hanging = Array.from({ length: 30 }, (_, nth) => `it('hangs ${nth}', () => new Promise(() => {}));`);
+    const { code, output } = await runSample(hanging.join('\n'), { args: ['--limit', '2'] });
+    assert.equal(code, 1);
+    assert.match(output, /sample.test.ts still runs after 6 s/);
+    assert.ok(performance.now() - since < 30_000, 'it took as long as the limits of all its tests');
+  });
+
   it('starts no server for a file that asks for none', async () => {
     const { code, output } = await runSample("it('a', () => {});");
     assert.equal(code, 0);

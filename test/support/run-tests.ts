@@ -22,7 +22,7 @@ import { writeGroups } from './write-groups.ts';
  * runs all others, and `--all` runs both at once. `--slow-part 2/3` takes the second third of the slow files and leaves the
  * rest to other runs. test/faults/** runs in all three, larger with `--slow` or `--all`; `--faults-full` runs it alone and
  * whole. Files that are named run in any case. `--record` keeps the times of the files, by which the next runs begin with the
- * longest. `--limit 30` ends a test, or a hook of one, after so many seconds.
+ * longest. `--limit 30` ends a test, or a hook of one, after so many seconds, and a file after three times as many.
  *
  * A skipped test, a todo or a run without tests counts as a failure: green means that all promises hold.
  */
@@ -46,7 +46,9 @@ const TEST_LIMIT_S = 300;
 const LARGER_TEST_LIMIT_S = 900;
 /** A thousand kills of WhatsApp sessions take more than an hour. */
 const FULL_TEST_LIMIT_S = 9_000;
+/** A file whose tests all hang ends after so many of them, and in the larger form while the rest of the run still takes as long. */
 const TESTS_A_FILE = 3;
+const LARGER_FILE_LIMIT_S = 1_500;
 
 const { values, positionals } = parseArgs({
   options: {
@@ -63,9 +65,11 @@ const full = values['faults-full'];
 const [slowPart = 1, slowParts = 1] = values['slow-part'].split('/').map(Number);
 const isFull = full || process.env.POSTHORN_FULL === '1';
 const isLarger = values.slow || values.all;
-const testLimitMs =
-  Number(values.limit ?? (isFull ? FULL_TEST_LIMIT_S : isLarger ? LARGER_TEST_LIMIT_S : TEST_LIMIT_S)) *
-  1_000;
+const testLimitS = Number(
+  values.limit ?? (isFull ? FULL_TEST_LIMIT_S : isLarger ? LARGER_TEST_LIMIT_S : TEST_LIMIT_S),
+);
+const fileLimitS = isLarger && !isFull && !values.limit ? LARGER_FILE_LIMIT_S : testLimitS * TESTS_A_FILE;
+const testLimitMs = testLimitS * 1_000;
 const givenBroker = process.env.AMQP_URL;
 // Addresses of real services in the caller's shell must not reach the programs under test.
 for (const name of ['AMQP_URL', 'DATABASE_URL']) delete process.env[name];
@@ -85,6 +89,7 @@ async function main(): Promise<number> {
   }
   const folder = folderOfRun();
   process.env.POSTHORN_TEST_LATE_MS = String(testLimitMs / 2);
+  process.env.POSTHORN_TEST_FILE_MS = String(fileLimitS * 1_000);
   process.env.POSTHORN_TEST_PORTS = path.join(folder, 'ports');
   mkdirSync(process.env.POSTHORN_TEST_PORTS);
   const servers = await offerServers(path.join(folder, 'shared'), {
@@ -240,10 +245,9 @@ async function runFiles(
     files,
     concurrency: atOnce,
     signal,
-    timeout: testLimitMs * TESTS_A_FILE,
+    timeout: testLimitMs,
     cwd: projectRoot,
-    // The last one counts: run() passes the limit of a file on as the limit of each of its tests.
-    execArgv: ['--import', CHECKS_ANSWERS, '--import', ENDS_LATE, `--test-timeout=${testLimitMs}`],
+    execArgv: ['--import', CHECKS_ANSWERS, '--import', ENDS_LATE],
   });
   stream.on('test:complete', ({ name, file, nesting, details }) => {
     // Each file is reported as a test of its own, named by its path, and each file of a group as a suite.
