@@ -154,7 +154,10 @@ describe('npm test', () => {
 
   it('ends a file whose tests all hang, and continues with the next', async () => {
     const since = performance.now();
-    const hanging = Array.from({ length: 30 }, (_, nth) => `it('hangs ${nth}', () => new Promise(() => {}));`);
+    const hanging = Array.from(
+      { length: 30 },
+      (_, nth) => `it('hangs ${nth}', () => new Promise(() => {}));`,
+    );
     const { code, output } = await runSample(hanging.join('\n'), { args: ['--limit', '2'] });
     assert.equal(code, 1);
     assert.match(output, /sample.test.ts still runs after 6 s/);
