@@ -29,7 +29,8 @@ interface AnyInput {
 
 /**
  * Yields every item of a list and reads each page when it is needed, whether the list has page numbers, a cursor or
- * `before`. It begins where `input.query` says. Throws BAD_RESPONSE when an answer leads to the page that was asked for.
+ * `before`. It begins where `input.query` says. Throws BAD_RESPONSE when an answer leads to a page that was asked for
+ * before.
  *
  * @example
  * for await (const message of iterate(client.messages.list, { instanceId })) console.log(message.content);
@@ -43,6 +44,7 @@ export async function* iterate<I, A extends ListAnswer>(
   const given = (input ?? {}) as AnyInput;
   let query = given.query ?? {};
   let before = new Set<unknown>();
+  const asked = new Set<unknown>(POSITIONS.map((name) => query[name]));
   for (;;) {
     const answer = (await list({ ...given, query } as I, options)) as AnyAnswer;
     const items = answer.data ?? answer.logs ?? answer.notes ?? [];
@@ -50,7 +52,9 @@ export async function* iterate<I, A extends ListAnswer>(
     for (const item of items) if (!before.has(idOf(item))) yield item as ItemOf<A>;
     const next = continuation(answer, query, items.length);
     if (!next) return;
-    if (Object.entries(next).every(([name, value]) => query[name] === value)) throw stuckList(next);
+    const [position] = Object.values(next);
+    if (asked.has(position)) throw stuckList(next);
+    asked.add(position);
     before = new Set(items.map(idOf).filter((id) => id !== undefined));
     query = { ...query, ...next };
   }
@@ -84,7 +88,10 @@ export async function toArray<I, A extends ListAnswer>(
   return items;
 }
 
-/** The additional query fields of the next page; null at the end. */
+/** The fields by which a query says where its page begins: a request has one of them at most. */
+const POSITIONS = ['before', 'after', 'page'] as const;
+
+/** The additional query field of the next page; null at the end. */
 function continuation(
   answer: AnyAnswer,
   query: Record<string, unknown>,
@@ -105,7 +112,7 @@ function stuckList(next: Record<string, unknown>): PosthornError {
   return new PosthornError({
     code: 'BAD_RESPONSE',
     status: 200,
-    message: `the next page of the list has the same ${name} as this one: the list would never end`,
+    message: `the next page of the list has the same ${name} as one before: the list would never end`,
   });
 }
 

@@ -12,6 +12,8 @@ export interface SseFrame {
 export interface SseParser {
   /** The frames that this piece completes. Pieces may end anywhere, inside a character too. */
   push(chunk: Uint8Array): SseFrame[];
+  /** The characters of the frame that is not complete yet. */
+  pending(): number;
   /** The delay that the server asks clients to wait before they reconnect; null until it asks. */
   retryMs(): number | null;
 }
@@ -22,6 +24,7 @@ export function createSseParser(): SseParser {
   let rest = '';
   let skipLineFeed = false;
   let data: string[] = [];
+  let dataLength = 0;
   let event = '';
   let id: string | null = null;
   let idMoved = false;
@@ -33,8 +36,11 @@ export function createSseParser(): SseParser {
     if (colon === 0) return null;
     const field = colon < 0 ? text : text.slice(0, colon);
     const value = colon < 0 ? '' : text.slice(colon + (text[colon + 1] === ' ' ? 2 : 1));
-    if (field === 'data') data.push(value);
-    else if (field === 'event') event = value;
+    if (field === 'data') {
+      data.push(value);
+      // With its line feed: empty lines take room as well.
+      dataLength += value.length + 1;
+    } else if (field === 'event') event = value;
     else if (field === 'id' && !value.includes('\0')) {
       id = value;
       idMoved = true;
@@ -50,6 +56,7 @@ export function createSseParser(): SseParser {
           ? { event: '', data: null, id }
           : null;
     data = [];
+    dataLength = 0;
     event = '';
     idMoved = false;
     return frame;
@@ -76,5 +83,5 @@ export function createSseParser(): SseParser {
     return frames;
   }
 
-  return { push, retryMs: () => retryMs };
+  return { push, pending: () => rest.length + dataLength, retryMs: () => retryMs };
 }

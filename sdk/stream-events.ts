@@ -35,6 +35,8 @@ const OPEN_TIMEOUT_MS = 30_000;
 /** Attempts at the very first connection. Once one has opened, the client reconnects for ever. */
 const FIRST_TRIES = 3;
 const RECENT_MAX = 10_000;
+/** Characters of one frame. The longest event of the service has some hundred thousand. */
+const FRAME_MAX = 64 * 1024 * 1024;
 
 /**
  * Events as they happen, each once and in order, over server-sent events. A broken connection is resumed
@@ -74,6 +76,8 @@ export async function* streamEvents<P extends EventPattern = '*'>(
           if (event && isNew(event.event_id))
             yield { ...event, cursor: cursor ?? '' } as StreamedEvent<EventsMatching<P>>;
         }
+        if (parser.pending() > FRAME_MAX)
+          throw badResponse(connection.response, `has a frame of more than ${FRAME_MAX} characters`);
         serverRetryMs = parser.retryMs() ?? serverRetryMs;
       }
     } catch (error) {

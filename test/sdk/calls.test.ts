@@ -87,6 +87,18 @@ describe('iterating over a list', () => {
     assert.equal((await all(iterate(billing.catalog.listPlans))).length, 2);
   });
 
+  test('ends with an error when cursors lead in a circle', async () => {
+    await using at = await setUp((res, _, index) => {
+      if (index > 5) return refuse(res, 404, 'NOT_FOUND');
+      json(res, 200, { data: [{ message_id: `m${index}` }], next_cursor: index % 2 ? 'odd' : 'even' });
+    });
+    await assert.rejects(all(iterate(at.client.messages.list, { instanceId: INSTANCE })), {
+      code: 'BAD_RESPONSE',
+      message: /would never end/,
+    });
+    assert.equal(at.server.seen.length, 3);
+  });
+
   const stuck: [string, object][] = [
     ['the cursor', { next_cursor: 'same' }],
     ['"before"', { next_before: 2 }],

@@ -85,6 +85,32 @@ describe('odd frames of an event stream', () => {
     assert.deepEqual(events[0]?.data, { text });
   });
 
+  for (const [what, piece] of [
+    ['a line', 'x'],
+    ['the data of a frame', 'data: x\n'],
+  ] as const)
+    test(`${what} that does not end is refused, and is not read for ever`, async () => {
+      let sent = 0;
+      await using server = await started((res) => {
+        res.writeHead(200, { 'content-type': 'text/event-stream' });
+        res.write('data: ');
+        const more = piece.repeat(4 * 1024 * 1024);
+        const write = () => {
+          while (!res.destroyed && sent < 1024 ** 3) {
+            sent += more.length;
+            if (!res.write(more)) return res.once('drain', write);
+          }
+        };
+        write();
+      });
+      const client = createClient({ baseUrl: server.url, apiKey: 'svc_test' });
+      const reading = async () => {
+        for await (const event of client.events.stream({ onReconnect() {} })) assert.fail(event.event_id);
+      };
+      await assert.rejects(reading(), { code: 'BAD_RESPONSE', message: /a frame of more than 67108864/ });
+      assert.ok(sent < 512 * 1024 * 1024, `${sent} bytes were sent`);
+    });
+
   test('whatever they are, only events come out, or an error of the client', async () => {
     const odd = fc.oneof(
       fc.constantFrom('null', '[]', '7', '{', '{"event_id":"x"}', '{"event_id":null,"type":7}'),
