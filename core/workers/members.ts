@@ -57,7 +57,10 @@ const DEAD = `
        AND l.objid = worker.id::oid
        AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())))`;
 
-/** Each connection of a worker's process carries its tag. */
+/**
+ * Each connection of a worker's process carries its tag. Compare them within this database: a copy of it on the same server, restored
+ * from a dump, names the living workers of the original.
+ */
 export const IS_OF_WORKER = `a.application_name LIKE '%' || worker.tag || '%'`;
 
 /** Workers that give no sign of life any more. */
@@ -83,7 +86,7 @@ export async function findDead(sql: Sql, self: number): Promise<{ id: number; na
 export async function fenceDead(sql: Sql, ids: readonly number[]): Promise<number[]> {
   await sql.query(
     `SELECT pg_terminate_backend(a.pid) FROM workers worker
-     JOIN pg_stat_activity a ON a.usename = session_user
+     JOIN pg_stat_activity a ON a.usename = session_user AND a.datname = current_database()
        AND (${IS_OF_WORKER} OR a.pid = worker.backend_pid AND a.backend_start <= worker.beat_at)
      WHERE worker.id = ANY ($1::int[]) AND ${DEAD} AND a.pid <> pg_backend_pid()
        AND NOT EXISTS (SELECT FROM workers again WHERE again.tag = worker.tag AND again.id <> ALL ($1::int[]))`,

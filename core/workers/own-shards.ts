@@ -131,7 +131,8 @@ export async function findShardsInUse(
        WHERE worker.id <> $2 AND worker.id IN (SELECT owner_id FROM shards WHERE shard = ANY ($1::smallint[]))
      ), present AS MATERIALIZED (
        SELECT worker.id FROM former worker WHERE $3::boolean OR EXISTS (
-         SELECT FROM pg_stat_activity a WHERE a.usename = session_user AND ${IS_OF_WORKER})
+         SELECT FROM pg_stat_activity a
+         WHERE a.usename = session_user AND a.datname = current_database() AND ${IS_OF_WORKER})
      )
      SELECT s.shard FROM shards s JOIN present ON present.id = s.owner_id WHERE s.shard = ANY ($1::smallint[])`,
     [shards, self, orHasRow],

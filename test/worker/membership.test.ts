@@ -11,6 +11,7 @@ import { fencedDriver } from '@posthorn/worker/sessions/fenced-driver.ts';
 import { claimDeliveries } from '@posthorn/worker/webhooks/claim-deliveries.ts';
 import pg from 'pg';
 import { createParts, type Parts } from '../support/parts.ts';
+import { createTestDatabase } from '../support/postgres.ts';
 import { waitFor } from '../support/process.ts';
 import { seedCompany } from '../support/seed.ts';
 import { emitEvents, seedWebhook } from '../webhooks/support.ts';
@@ -211,6 +212,41 @@ async function beatAfter(ms: number): Promise<number> {
   };
   return waitFor(read);
 }
+
+test('the workers of a copy, restored beside the original on the same server, leave the workers of the original alone', async (t) => {
+  const original = join('original');
+  t.after(() => original.stop());
+  await waitFor(() => original.isAlive());
+  let losses = 0;
+  original.onLost(() => losses++);
+  const { rows } = await parts.db.query<Record<'name' | 'tag' | 'backend_pid', unknown>>(
+    'SELECT name, tag, backend_pid FROM workers WHERE id = $1',
+    [original.id()],
+  );
+  const copy = await createTestDatabase();
+  const inCopy = new pg.Client(copy.url);
+  await inCopy.connect();
+  await inCopy.query(
+    'INSERT INTO workers (name, tag, backend_pid, beat_at) VALUES ($1, $2, $3, clock_timestamp())',
+    [rows[0]!.name, rows[0]!.tag, rows[0]!.backend_pid],
+  );
+  const ofCopy = startMembership({
+    databaseUrl: copy.url,
+    log: parts.log,
+    name: 'copy',
+    tag: newWorkerTag(),
+  });
+  t.after(async () => {
+    await ofCopy.stop();
+    await inCopy.end();
+    await copy.drop();
+  });
+  const isFenced = async () =>
+    (await inCopy.query('SELECT FROM workers WHERE name = $1', ['original'])).rowCount === 0;
+  await waitFor(isFenced, 30_000);
+  await parts.db.query('SELECT 1');
+  assert.deepEqual([losses, original.isAlive()], [0, true]);
+});
 
 test('without a pulse the session sends nothing to the network, for any call', async () => {
   let alive = true;
