@@ -42,15 +42,17 @@ async function runMissing(lock: pg.Client, databaseUrl: string, service: Service
   await runMigrations(databaseUrl, service);
 }
 
+/** More than a cluster counts transactions in its life: a thousand a second make as many in 34 years. */
+const TRANSACTIONS_MAX = 2 ** 40;
+
 /**
- * A dump restored into another cluster meets lower transaction numbers than its events carry. The base
- * is raised past the highest cursor there, so that readers who held one miss nothing new.
+ * A dump restored into another cluster meets lower transaction numbers than its events carry. The base is raised past every
+ * cursor that was given there: one at the end of the log stands above the events, so the highest of these does not tell.
  */
 async function keepEventClockGrowing(client: pg.Client): Promise<void> {
   await client.query(`
     UPDATE event_clock
-    SET system_identifier = here.system_identifier,
-        tx_base = greatest(0, (SELECT coalesce(max(tx), 0) FROM events) + 1 - pg_current_xact_id()::text::bigint)
+    SET system_identifier = here.system_identifier, tx_base = tx_base + ${TRANSACTIONS_MAX}
     FROM pg_control_system() AS here
     WHERE event_clock.system_identifier <> here.system_identifier`);
 }

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readEvents, readEventsEnd } from '@posthorn/core/events/read-events.ts';
+import { migrate } from '@posthorn/core/migrations/migrate.ts';
+import { createParts } from '../support/parts.ts';
+import { seedCompany } from '../support/seed.ts';
+import { putEvent } from './support.ts';
+
+test('a reader who stood at the end of the log before a restore into another cluster misses none of what comes after it', async (t) => {
+  const { url, db, close } = await createParts();
+  t.after(close);
+  const { companyId } = await seedCompany(db);
+  const work = async (transactions: number) => {
+    for (let nth = 0; nth < transactions; nth += 1) await db.query('SELECT pg_current_xact_id()');
+  };
+  // The cluster of the backup was further on in its transactions than this one.
+  await db.query('UPDATE event_clock SET tx_base = 1000000');
+  await putEvent(db, companyId);
+  await work(20);
+  const cursor = await readEventsEnd(db, Date.now());
+  await db.query('UPDATE event_clock SET system_identifier = system_identifier - 1');
+
+  await migrate(url);
+  const { eventId } = await putEvent(db, companyId);
+  await work(40);
+  const page = await readEvents(db, {
+    ...{ companyId, after: cursor, nowMs: Date.now(), limit: 10, maxBytes: 1_000_000 },
+  });
+  assert.deepEqual([page.ahead, page.events.map((event) => event.eventId)], [false, [eventId]]);
+});
