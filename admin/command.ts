@@ -18,10 +18,13 @@ export interface Finding {
   isRemark?: boolean;
 }
 
+/** Resolves to whether all is well: false ends the process with 1. */
+export type AdminRun = (deps: AdminDeps) => Promise<boolean>;
+
 export interface AdminCommand {
   /** As it is typed, e.g. `export <company id> <folder>`. */
   usage: string;
   summary: string;
-  /** Resolves to whether all is well: false ends the process with 1. Throws StartError for wrong arguments. */
-  run(deps: AdminDeps, args: readonly string[]): Promise<boolean>;
+  /** Takes the arguments before settings and database are asked for. Throws StartError for wrong ones. */
+  prepare(args: readonly string[]): AdminRun;
 }

@@ -27,16 +27,17 @@ const COMMANDS: Readonly<Record<string, AdminCommand>> = {
 await runMain('admin', async () => {
   const [name = 'help', ...args] = process.argv.slice(2);
   if (name === 'help' || name === '--help') return console.log(help());
-  const command = COMMANDS[name];
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (!command) throw new StartError(`${name} is no command: ${Object.keys(COMMANDS).join(', ')}`);
   if (args.includes('--help')) return console.log(lineOf(command).trim());
+  const run = command.prepare(args);
   const { config, hasBroker } = adminSettings(process.env);
   const log = createLog({ level: 'warn', role: 'admin' });
   // Patient: its statements read whole tables.
   const limits = { idleInTransactionMs: 60_000, lockMs: 60_000, statementMs: 900_000 };
   const db = createDb({ url: config.DATABASE_URL, poolSize: 4, log, name: 'admin', limits });
   try {
-    const isFine = await command.run({ config, hasBroker, db, log, tell: (line) => console.log(line) }, args);
+    const isFine = await run({ config, hasBroker, db, log, tell: (line) => console.log(line) });
     if (!isFine) process.exitCode = 1;
   } finally {
     await db.close();

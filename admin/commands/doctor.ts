@@ -34,23 +34,27 @@ export const doctor: AdminCommand = {
   usage: 'doctor',
   summary:
     'check everything an installation needs: settings, connections, versions, rights, clock, disk, keys',
-  async run(deps, args) {
+  prepare(args) {
     if (args.length > 0) throw new StartError('doctor takes no arguments');
-    // Those that are wrong have ended this before.
-    deps.tell('ok      settings: complete');
-    let isFine = true;
-    for (const [name, check] of Object.entries(CHECKS)) {
-      try {
-        const { says, isRemark } = await check(deps);
-        deps.tell(`${isRemark ? 'look at' : 'ok     '} ${name}: ${says}`);
-      } catch (err) {
-        isFine = false;
-        deps.tell(`WRONG   ${name}: ${told(err)}`);
-      }
-    }
-    return isFine;
+    return checkAll;
   },
 };
+
+async function checkAll(deps: AdminDeps): Promise<boolean> {
+  // Those that are wrong have ended this before.
+  deps.tell('ok      settings: complete');
+  let isFine = true;
+  for (const [name, check] of Object.entries(CHECKS)) {
+    try {
+      const { says, isRemark } = await check(deps);
+      deps.tell(`${isRemark ? 'look at' : 'ok     '} ${name}: ${says}`);
+    } catch (err) {
+      isFine = false;
+      deps.tell(`WRONG   ${name}: ${told(err)}`);
+    }
+  }
+  return isFine;
+}
 
 /** The message with those of its causes: the storage's own error says only that it failed, and its cause says why. */
 function told(err: unknown): string {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { StartError } from '@posthorn/core/platform/run-main.ts';
 import { DRAIN_LOCK, drainNotification } from '@posthorn/core/workers/members.ts';
-import type { AdminCommand, AdminDeps } from '../command.ts';
+import type { AdminCommand, AdminDeps, AdminRun } from '../command.ts';
 
 const WITHIN_MS = 60_000;
 const ASK_EVERY_MS = 500;
@@ -16,17 +16,29 @@ interface WorkerRow {
 export const drain: AdminCommand = {
   usage: 'drain <worker id>',
   summary: 'move the instances of a worker to the others before you stop it; without an id: list the workers',
-  async run({ db, tell }, args) {
-    const workers = await listWorkers(db);
-    if (args.length === 0) {
-      for (const { id, name, shards, drains } of workers)
-        tell(`${id}: ${name}, ${shards} shards${drains ? ', drains' : ''}`);
-      return true;
-    }
-    const id = Number(args[0]);
-    if (args.length > 1 || !workers.some((worker) => worker.id === id))
+  prepare(args) {
+    const [id] = args;
+    if (id === undefined) return tellWorkers;
+    if (args.length > 1 || !/^\d{1,9}$/.test(id))
       throw new StartError(
-        `${args.join(' ')} is no live worker: ${workers.map((one) => one.id).join(', ') || 'there is none'}`,
+        `drain takes the id of a worker, not ${args.join(' ')}: without one it lists them`,
+      );
+    return drainWorker(Number(id));
+  },
+};
+
+async function tellWorkers({ db, tell }: AdminDeps): Promise<boolean> {
+  for (const { id, name, shards, drains } of await listWorkers(db))
+    tell(`${id}: ${name}, ${shards} shards${drains ? ', drains' : ''}`);
+  return true;
+}
+
+function drainWorker(id: number): AdminRun {
+  return async ({ db, tell }) => {
+    const workers = await listWorkers(db);
+    if (!workers.some((worker) => worker.id === id))
+      throw new StartError(
+        `${id} is no live worker: ${workers.map((one) => one.id).join(', ') || 'there is none'}`,
       );
     if (!workers.some((worker) => worker.id !== id && !worker.drains))
       throw new StartError('no other worker would take its instances: start one first');
@@ -46,8 +58,8 @@ export const drain: AdminCommand = {
       `worker ${id} has no instances any more: stop it when you like; a restarted worker takes instances again`,
     );
     return true;
-  },
-};
+  };
+}
 
 async function listWorkers(db: AdminDeps['db']): Promise<WorkerRow[]> {
   const { rows } = await db.query<WorkerRow>(

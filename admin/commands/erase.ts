@@ -3,17 +3,23 @@ import { purgeCompanies } from '@posthorn/core/billing/purge-companies.ts';
 import { openStorage } from '@posthorn/core/media/open-storage.ts';
 import { eraseCompany } from '@posthorn/core/operations/erase-company.ts';
 import { StartError } from '@posthorn/core/platform/run-main.ts';
-import type { AdminCommand } from '../command.ts';
+import type { AdminCommand, AdminRun } from '../command.ts';
 import { companyIdIn } from './company-id.ts';
 
 export const erase: AdminCommand = {
   usage: 'erase <company id> --yes',
   summary: 'erase a company at once and for good, and check that nothing is left',
-  async run({ config, db, log, tell }, args) {
+  prepare(args) {
     const [id, confirmed] = args;
     const companyId = companyIdIn(id);
     if (confirmed !== '--yes' || args.length > 2)
       throw new StartError(`add --yes to erase company ${companyId}: nothing brings it back but a backup`);
+    return eraseNow(companyId);
+  },
+};
+
+function eraseNow(companyId: number): AdminRun {
+  return async ({ config, db, log, tell }) => {
     const billing = createBillingClient({
       baseUrl: config.BILLING_INTERNAL_URL,
       secret: config.INTERNAL_SECRET,
@@ -42,5 +48,5 @@ export const erase: AdminCommand = {
     } finally {
       await storage?.close();
     }
-  },
-};
+  };
+}

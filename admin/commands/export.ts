@@ -4,16 +4,21 @@ import { exportCompany } from '@posthorn/core/operations/export-company.ts';
 import { PATIENT_LIMITS } from '@posthorn/core/platform/database/connection-limits.ts';
 import { openReportReads } from '@posthorn/core/platform/database/report-reads.ts';
 import { StartError } from '@posthorn/core/platform/run-main.ts';
-import type { AdminCommand } from '../command.ts';
+import type { AdminCommand, AdminRun } from '../command.ts';
 import { companyIdIn } from './company-id.ts';
 
 export const exportData: AdminCommand = {
   usage: 'export <company id> <empty folder>',
   summary: 'write all stored data of a company: rows as JSON lines, and media',
-  async run({ config, db, log, tell }, args) {
+  prepare(args) {
     const [id, into] = args;
-    if (into === undefined || args.length > 2) throw new StartError('export takes a company id and a folder');
-    const companyId = companyIdIn(id);
+    if (!into || args.length > 2) throw new StartError('export takes a company id and a folder');
+    return exportInto(companyIdIn(id), into);
+  },
+};
+
+function exportInto(companyId: number, into: string): AdminRun {
+  return async ({ config, db, log, tell }) => {
     const storage = await openStorage({ config, db });
     const reports = openReportReads({
       db,
@@ -38,5 +43,5 @@ export const exportData: AdminCommand = {
       await reports.close();
       await storage?.close();
     }
-  },
-};
+  };
+}

@@ -1,6 +1,6 @@
 import { StartError } from '@posthorn/core/platform/run-main.ts';
 import { RETRIES_NOTIFICATION } from '@posthorn/core/webhooks/notifications.ts';
-import type { AdminCommand, AdminDeps } from '../command.ts';
+import type { AdminCommand } from '../command.ts';
 
 /** Makes waiting work due now, and wakes the processes that do it. No outcome and no attempt number changes. */
 const KINDS: Readonly<Record<string, { sql: string; wakes: [channel: string, payload: string] }>> = {
@@ -27,13 +27,16 @@ const KINDS: Readonly<Record<string, { sql: string; wakes: [channel: string, pay
 export const requeue: AdminCommand = {
   usage: 'requeue sends|deliveries|mails',
   summary: 'retry everything at once that waits for its next attempt, e.g. after an outage',
-  async run({ db, tell }: AdminDeps, args) {
-    const kind = KINDS[args[0] ?? ''];
+  prepare(args) {
+    const [name = ''] = args;
+    const kind = Object.hasOwn(KINDS, name) ? KINDS[name] : undefined;
     if (!kind || args.length > 1)
       throw new StartError(`requeue takes one of ${Object.keys(KINDS).join(', ')}`);
-    const { rowCount } = await db.query(kind.sql);
-    await db.query('SELECT pg_notify($1, $2)', kind.wakes);
-    tell(`${rowCount ?? 0} ${args[0]} are due now`);
-    return true;
+    return async ({ db, tell }) => {
+      const { rowCount } = await db.query(kind.sql);
+      await db.query('SELECT pg_notify($1, $2)', kind.wakes);
+      tell(`${rowCount ?? 0} ${name} are due now`);
+      return true;
+    };
   },
 };

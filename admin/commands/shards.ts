@@ -11,11 +11,12 @@ export const shards: AdminCommand = {
   usage: 'shards <number> --yes',
   summary:
     'raise the number of shards while everything runs, and wait until instances have moved; alone: show it',
-  async run({ db, tell }, args) {
-    if (args.length === 0) {
-      tell(told(await lookAtShards(db)));
-      return true;
-    }
+  prepare(args) {
+    if (args.length === 0)
+      return async ({ db, tell }) => {
+        tell(told(await lookAtShards(db)));
+        return true;
+      };
     const [to, yes] = args;
     if (!/^\d+$/.test(to!)) throw new StartError(`${to} is no number of shards`);
     if (args.length > 2 || (yes !== undefined && yes !== '--yes'))
@@ -24,8 +25,10 @@ export const shards: AdminCommand = {
       throw new StartError(
         `add --yes to have ${to} shards: most instances reconnect once, and there are never fewer shards again`,
       );
-    await raiseShards(db, Number(to));
-    return waitUntilMoved({ db, tell });
+    return async ({ db, tell }) => {
+      await raiseShards(db, Number(to));
+      return waitUntilMoved({ db, tell });
+    };
   },
 };
 

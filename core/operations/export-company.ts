@@ -5,7 +5,7 @@ import path from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Db, Sql } from '../platform/database/db.ts';
-import { StartError } from '../platform/run-main.ts';
+import { FOLDER_FAULTS, StartError } from '../platform/run-main.ts';
 import { type Storage, StorageMissing } from '../platform/storage/storage.ts';
 import { type TenantTable, tenantTables } from './tenant-tables.ts';
 
@@ -49,8 +49,10 @@ export async function exportCompany(
   deps: { db: Db; storage: Storage | null; now: Date; others: readonly ExportedRows[] },
   { companyId, into }: { companyId: number; into: string },
 ): Promise<ExportManifest> {
-  await mkdir(into, { recursive: true, mode: 0o700 });
-  if ((await readdir(into)).length > 0) throw new StartError(`${into} is not empty`);
+  await usingFolder(into, async () => {
+    await mkdir(into, { recursive: true, mode: 0o700 });
+    if ((await readdir(into)).length > 0) throw new StartError(`${into} is not empty`);
+  });
   const manifest: ExportManifest = {
     companyId,
     exportedAt: deps.now.toISOString(),
@@ -180,6 +182,17 @@ async function write(
       callback(null, chunk);
     },
   });
-  await pipeline(content, measured, createWriteStream(path.join(into, name), { mode: 0o600, flags: 'wx' }));
+  const file = createWriteStream(path.join(into, name), { mode: 0o600, flags: 'wx' });
+  await usingFolder(into, () => pipeline(content, measured, file));
   return { path: name, sizeBytes, sha256: hash.digest('hex') };
+}
+
+/** Names the folder of the export in what is wrong with it. */
+async function usingFolder(into: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (err) {
+    const fault = err instanceof Error && FOLDER_FAULTS[(err as NodeJS.ErrnoException).code ?? ''];
+    throw fault ? new StartError(`${into} cannot be used: ${fault}`, { cause: err }) : err;
+  }
 }

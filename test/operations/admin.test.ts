@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -10,6 +10,7 @@ import { createParts, type Parts } from '@posthorn/test/support/parts.ts';
 import { baseEnv, projectRoot } from '@posthorn/test/support/process.ts';
 import { createTestVhost } from '@posthorn/test/support/rabbitmq.ts';
 import { seedCompany, seedInstance } from '@posthorn/test/support/seed.ts';
+import { makeSmallDisk } from '@posthorn/test/support/small-disk.ts';
 
 const OLD = 'ab'.repeat(32);
 const NEW = 'cd'.repeat(32);
@@ -37,9 +38,10 @@ describe('npm run admin', () => {
     rmSync(work, { recursive: true, force: true });
   });
 
-  const admin = (args: string[], more: Record<string, string> = {}) =>
+  const admin = (args: string[], more: Record<string, string> = {}) => run(args, { ...env, ...more });
+  const run = (args: string[], all: Record<string, string>) =>
     new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
-      const options = { cwd: projectRoot, env: { ...env, ...more } };
+      const options = { cwd: projectRoot, env: all };
       execFile(process.execPath, ['admin/main.ts', ...args], options, (err, stdout, stderr) =>
         resolve({ code: err ? Number(err.code) : 0, stdout, stderr }),
       );
@@ -74,6 +76,27 @@ describe('npm run admin', () => {
       assert.equal(code, 1, stdout);
       assert.match(stderr.trimEnd(), expected);
     }
+  });
+
+  it('tells a wrong argument before it asks for a setting or the database', async () => {
+    const wrong: Readonly<Record<string, RegExp>> = {
+      constructor: /^admin: constructor is no command: /,
+      'doctor now': /^admin: doctor takes no arguments$/,
+      'drain first': /^admin: drain takes the id of a worker, not first: /,
+      'shards 64': /^admin: add --yes to have 64 shards: /,
+      'move acme 3': /^admin: move takes the id of an instance, /,
+      'reseal all': /^admin: reseal takes no arguments$/,
+      'requeue constructor': /^admin: requeue takes one of /,
+      'export 5': /^admin: export takes a company id and a folder$/,
+      'erase 5': /^admin: add --yes to erase company 5: /,
+    };
+    const without = { ...baseEnv(), DATA_DIR: work };
+    for (const [typed, expected] of Object.entries(wrong)) {
+      const { code, stderr } = await run(typed.split(' '), without);
+      assert.equal(code, 1, typed);
+      assert.match(stderr.trimEnd(), expected);
+    }
+    assert.match((await run(['doctor'], without)).stderr, /^admin: DATABASE_URL is required/);
   });
 
   it('doctor finds everything in order, and ends with 0', async () => {
@@ -205,6 +228,32 @@ describe('npm run admin', () => {
       stdout.trimEnd(),
       `company ${companyId}: ${rows} rows in ${files.length} files below ${into}`,
     );
+  });
+
+  it('export names the folder that it cannot use', async (t) => {
+    const file = path.join(work, 'a-file');
+    writeFileSync(file, '');
+    const wrong: [string, RegExp][] = [
+      [file, /^admin: \S+\/a-file cannot be used: it is no folder\n$/],
+      [
+        path.join(file, 'below'),
+        /^admin: \S+\/a-file\/below cannot be used: something in its path is no folder\n$/,
+      ],
+      ['', /^admin: export takes a company id and a folder\n$/],
+    ];
+    const disk = makeSmallDisk(1);
+    if (disk) {
+      const into = path.join(disk.dir, 'export');
+      mkdirSync(into);
+      disk.fill();
+      wrong.push([into, /^admin: \S+\/export cannot be used: the disk is full\n$/]);
+      t.after(() => disk.remove());
+    }
+    for (const [into, expected] of wrong) {
+      const { code, stderr } = await admin(['export', String(companyId), into]);
+      assert.equal(code, 1);
+      assert.match(stderr, expected);
+    }
   });
 
   it('erase changes nothing while the subscriptions cannot be cancelled', async () => {

@@ -52,7 +52,10 @@ test('a worker that is drained while it starts takes no instances afterwards', a
       const { rows } = await parts.db.query<{ id: number }>(`SELECT id FROM workers WHERE name <> 'other'`);
       return rows[0];
     });
-    assert.equal(await drain.run({ ...parts, tell: () => undefined } as never, [String(starting.id)]), true);
+    assert.equal(
+      await drain.prepare([String(starting.id)])({ ...parts, tell: () => undefined } as never),
+      true,
+    );
   });
   await started;
   await delay(3_000);
