@@ -1,4 +1,4 @@
-import { StartError } from '@posthorn/core/platform/run-main.ts';
+import { StartError, withCauses } from '@posthorn/core/platform/run-main.ts';
 import {
   checkBillingRole,
   checkClock,
@@ -50,14 +50,8 @@ async function checkAll(deps: AdminDeps): Promise<boolean> {
       deps.tell(`${isRemark ? 'look at' : 'ok     '} ${name}: ${says}`);
     } catch (err) {
       isFine = false;
-      deps.tell(`WRONG   ${name}: ${told(err)}`);
+      deps.tell(`WRONG   ${name}: ${withCauses(err)}`);
     }
   }
   return isFine;
-}
-
-/** The message with those of its causes: the storage's own error says only that it failed, and its cause says why. */
-function told(err: unknown): string {
-  if (!(err instanceof Error)) return String(err);
-  return err.cause === undefined ? err.message : `${err.message}: ${told(err.cause)}`;
 }

@@ -7,7 +7,7 @@ import { objectsOf } from '../media/storage-key.ts';
 import type { Db } from '../platform/database/db.ts';
 import { DAY_MS } from '../platform/durations.ts';
 import type { Log } from '../platform/process/log.ts';
-import { StartError } from '../platform/run-main.ts';
+import { StartError, withCauses } from '../platform/run-main.ts';
 import { type Storage, StorageMissing } from '../platform/storage/storage.ts';
 import { storedObjects } from './export-company.ts';
 import { rowsLeft } from './tenant-tables.ts';
@@ -64,7 +64,7 @@ export async function eraseCompany(deps: EraseDeps, companyId: number): Promise<
     Object.keys(await rowsLeft(db, companyId)).length + (await notedObjects(db, companyId)).length === 0
   )
     throw new StartError(`there is no company ${companyId}`);
-  const cancelledSubscriptions = (await deps.billing?.cancelSubscriptions({ companyId, traceId: null })) ?? 0;
+  const cancelledSubscriptions = deps.billing ? await cancelSubscriptions(deps.billing, companyId) : 0;
   let areClosed = true;
   if (known) {
     await markCompanyDeleted(db, { companyId, by: null, traceId: null, at: deps.now });
@@ -98,6 +98,17 @@ export async function eraseCompany(deps: EraseDeps, companyId: number): Promise<
     objectsLeft,
     uploads: deps.storage ? noted.length : 0,
   };
+}
+
+async function cancelSubscriptions(billing: BillingClient, companyId: number): Promise<number> {
+  try {
+    return await billing.cancelSubscriptions({ companyId, traceId: null });
+  } catch (cause) {
+    throw new StartError(
+      `billing did not cancel the subscriptions of company ${companyId}, so nothing was erased: ${withCauses(cause)}`,
+      { cause },
+    );
+  }
 }
 
 /** Workers log the instances out at their networks. False: one could not in time, and its rows go all the same. */
@@ -146,9 +157,9 @@ async function removeObjects(
   companyId: number,
   keys: Set<string>,
 ): Promise<void> {
-  if (!storage) return;
   const noted = await notedObjects(db, companyId);
   for (const { key } of noted) keys.add(key);
+  if (!storage) return;
   const uploads = new Set(noted.filter(({ isAhead }) => isAhead).map(({ key }) => key));
   for (const key of keys) await storage.remove(key);
   await db.query('DELETE FROM media_trash WHERE storage_key = ANY ($1)', [

@@ -1,6 +1,7 @@
 import { ConfigError } from './config.ts';
 import { isUnavailable } from './database/database-errors.ts';
 import type { Shutdown } from './process/shutdown.ts';
+import { StorageError } from './storage/storage.ts';
 
 /** A fault that ends a start with one line; any other error is a fault of ours and is printed with its stack. */
 export class StartError extends Error {
@@ -43,6 +44,7 @@ export const FOLDER_FAULTS: Readonly<Record<string, string>> = {
 function explain(err: unknown): string {
   if (err instanceof ConfigError || err instanceof StartError) return oneLine(err.message);
   if (!(err instanceof Error)) return String(err);
+  if (err instanceof StorageError) return `the media storage: ${oneLine(withCauses(err))}`;
   const { code, path } = err as NodeJS.ErrnoException;
   const fault = FOLDER_FAULTS[code ?? ''];
   // Only errors of files have a path; one of a write to an open file says no more than that the disk is full.
@@ -68,6 +70,12 @@ function explain(err: unknown): string {
   if (isUnavailable(err))
     return `the database cannot be reached: ${oneLine(err.message || String(code))}; DATABASE_URL names it`;
   return err.stack ?? err.message;
+}
+
+/** The message with those of its causes: the storage's own error says only that it failed, and its cause says why. */
+export function withCauses(err: unknown): string {
+  if (!(err instanceof Error)) return String(err);
+  return err.cause === undefined ? err.message : `${err.message}: ${withCauses(err.cause)}`;
 }
 
 function oneLine(text: string): string {

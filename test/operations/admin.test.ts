@@ -256,13 +256,29 @@ describe('npm run admin', () => {
     }
   });
 
+  it('export tells in one line why the storage cannot be read', async () => {
+    await parts.db.query(
+      `INSERT INTO media (id, company_id, instance_id, source, mime_type, file_name, size_bytes, sha256, storage_key, created_at)
+       SELECT gen_random_uuid(), $1, id, 'uploads', 'image/png', 'f', 1, '\\x00', 'key', now() FROM instances LIMIT 1`,
+      [companyId],
+    );
+    const { code, stderr } = await admin(['export', String(companyId), path.join(work, 'without')], {
+      S3_BUCKET: 'bucket-of-tests',
+      S3_ENDPOINT: 'http://127.0.0.1:9',
+      S3_ACCESS_KEY_ID: 'a',
+      S3_SECRET_ACCESS_KEY: 'b',
+    });
+    assert.equal(code, 1);
+    assert.match(stderr, /^admin: the media storage: the object could not be read: .*ECONNREFUSED.*\n$/);
+  });
+
   it('erase changes nothing while the subscriptions cannot be cancelled', async () => {
     const { code, stderr } = await admin(['erase', String(companyId), '--yes'], {
       BILLING_INTERNAL_URL: 'http://127.0.0.1:9',
       INTERNAL_SECRET: 'x'.repeat(32),
     });
     assert.equal(code, 1);
-    assert.match(stderr, /^admin: /);
+    assert.match(stderr, /^admin: billing did not cancel .*, so nothing was erased: fetch failed: .+\n$/);
     const { rows } = await parts.db.query<{ status: string }>('SELECT status FROM companies WHERE id = $1', [
       companyId,
     ]);

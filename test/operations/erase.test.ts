@@ -13,6 +13,7 @@ import { saveMedia } from '@posthorn/core/media/save-media.ts';
 import { eraseCompany } from '@posthorn/core/operations/erase-company.ts';
 import { exportCompany, storedObjects } from '@posthorn/core/operations/export-company.ts';
 import { rowsLeft, tenantTables } from '@posthorn/core/operations/tenant-tables.ts';
+import type { Storage } from '@posthorn/core/platform/storage/storage.ts';
 import { waitFor } from '@posthorn/test/support/process.ts';
 import { seedCompany, seedInstance } from '@posthorn/test/support/seed.ts';
 import { type Sending, startSending, type TestInstance } from '@posthorn/test/support/sending.ts';
@@ -250,10 +251,10 @@ describe('the data of one company', () => {
     return saved.mediaId;
   }
 
-  const eraseAgain = (companyId: number) => {
+  const eraseAgain = (companyId: number, storage: Storage | null = sending.api.media.storage) => {
     const { db, log } = sending.api.parts;
     return eraseCompany(
-      { ...deps(), billing: null, purgeBilling: () => purgeCompanies({ db }), log, sessionsMs: 0 },
+      { ...deps(), storage, billing: null, purgeBilling: () => purgeCompanies({ db }), log, sessionsMs: 0 },
       companyId,
     );
   };
@@ -320,6 +321,14 @@ describe('the data of one company', () => {
       await assert.rejects(storage.open(key), { name: 'StorageMissing' });
       await assert.rejects(eraseAgain(companyId), /there is no company/);
     }
+  });
+
+  it('is not told erased, however often, while the settings do not name the storage that has its files', async () => {
+    const { companyId, key } = await storeFile();
+    for (const _ of ['first', 'again'])
+      assert.deepEqual((await eraseAgain(companyId, null)).objectsLeft, [key]);
+    const done = await eraseAgain(companyId);
+    assert.deepEqual([done.objects, done.objectsLeft], [1, []]);
   });
 
   it('is purged by the workers when its erasure is interrupted', async () => {
