@@ -26,7 +26,8 @@ export function rotatedSecrets(cipher: Cipher, row: SecretColumns): EarlierSecre
   return [...(previous && until ? [{ secret: previous, until }] : []), ...(earlier ?? [])];
 }
 
-function openOrNull<T>(cipher: Cipher, sealed: Buffer): T | null {
+/** Null when no accepted key opens it. */
+export function openOrNull<T>(cipher: Cipher, sealed: Uint8Array): T | null {
   try {
     return cipher.open<T>(sealed);
   } catch {

@@ -1,8 +1,12 @@
 import type { Webhook as WebhookView } from '@posthorn/contract/messaging/webhooks.ts';
 import type { Cipher } from '../platform/encryption.ts';
+import { openOrNull } from './earlier-secrets.ts';
 import type { Webhook } from './entities.ts';
 
-/** A webhook as the API shows it: without its secret. */
+/**
+ * A webhook as the API shows it: without its secret, and without headers that no accepted key opens. A new value repairs them, so they
+ * must not block it, nor the list with the others.
+ */
 export function webhookView(cipher: Cipher, webhook: Webhook): WebhookView {
   return {
     id: webhook.id,
@@ -10,7 +14,7 @@ export function webhookView(cipher: Cipher, webhook: Webhook): WebhookView {
     url: webhook.url,
     events: webhook.patterns,
     instance_id: webhook.instanceId ?? null,
-    headers: webhook.headers ? cipher.open<Record<string, string>>(webhook.headers) : {},
+    headers: (webhook.headers && openOrNull<Record<string, string>>(cipher, webhook.headers)) ?? {},
     enabled: webhook.enabled,
     disabled_reason: webhook.disabledReason ?? null,
     created_at: webhook.createdAt.toISOString(),

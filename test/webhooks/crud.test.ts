@@ -51,6 +51,23 @@ describe('webhooks of a company', () => {
     assert.equal(list.text.includes('whsec_'), false);
   });
 
+  test('one whose headers another ENCRYPTION_KEY sealed is shown without them, and can be given new ones', async () => {
+    const { body } = await create({ headers: { 'x-key': 'lost' } });
+    await api.parts.db.query('UPDATE webhooks SET headers = $2 WHERE id = $1', [
+      body.id,
+      createCipher('ef'.repeat(32)).seal({ 'x-key': 'lost' }),
+    ]);
+    const list = await api.call('GET', '/v1/webhooks', { key: owner.apiKey });
+    assert.equal(list.status, 200);
+    const read = await api.call('GET', at(body.id), { key: owner.apiKey });
+    assert.deepEqual([read.status, read.body.headers], [200, {}]);
+    const disabled = await api.call('PATCH', at(body.id), { key: owner.apiKey, body: { enabled: false } });
+    assert.equal(disabled.status, 200);
+    const headers = { 'x-key': 'new' };
+    const changed = await api.call('PATCH', at(body.id), { key: owner.apiKey, body: { headers } });
+    assert.deepEqual([changed.status, changed.body.headers], [200, headers]);
+  });
+
   test('a superadmin reaches the one of any company, anybody else only their own', async () => {
     const { body } = await create({});
     const path = `/v1/webhooks/${body.id}`;

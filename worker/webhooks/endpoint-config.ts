@@ -50,7 +50,10 @@ function toUsableConfig(cipher: Cipher, row: WebhookRow): EndpointConfig {
   try {
     return toConfig(cipher, row);
   } catch (cause) {
-    const unusable = new Error('the webhook cannot be read, its secret has to be rotated', { cause });
+    const lost = row.headers
+      ? 'its secret has to be rotated, and its headers set anew'
+      : 'its secret has to be rotated';
+    const unusable = new Error(`the webhook cannot be read, ${lost}`, { cause });
     const { version, url: webhookUrl } = row;
     return {
       version,
