@@ -44,7 +44,7 @@ export const api = defineCommand({
     });
     if (answer instanceof Response) await pipe(answer, context);
     else if (typeof answer === 'string') context.out.raw(Buffer.from(answer));
-    else if (answer !== undefined) context.out.raw(Buffer.from(`${jsonText(answer, 2)}\n`));
+    else if (answer !== undefined) context.out.show(answer, jsonText(answer, 2));
   },
 });
 

@@ -84,6 +84,16 @@ describe('the output of msgctl', { timeout: 300_000 }, () => {
     assert.match(both.stderr, /--csv goes with neither/);
   });
 
+  test('msgctl api takes --jq and --csv like every command', async () => {
+    const api = ['api', 'GET', '/v1/instances'];
+    assert.equal((await cli.run([...api, '--jq', '.data[].id'])).stdout, `${INSTANCE}\ntwo\n`);
+    assert.equal(
+      (await cli.run([...api, '--csv'])).stdout,
+      (await cli.run(['instances', 'list', '--csv'])).stdout,
+    );
+    assert.deepEqual(JSON.parse((await cli.run(api)).stdout), LIST);
+  });
+
   test('help is grouped, and shows the command that is named', async () => {
     const { stdout } = await cli.run(['--help']);
     assert.deepEqual(stdout.match(/^[A-Z].*:$/gm), ['Options:', ...headings], 'in their order');
