@@ -47,10 +47,10 @@ async function answer({ event_id, data }) {
     console.log(`answered ${data.phone}`);
   } catch (error) {
     // A refused answer would be refused again (for example, if somebody sent the same text twice), so skip it. If the
-    // service cannot be reached, takes no more for now or no longer takes the key, stop: the cursor is still before
-    // this event.
+    // service cannot be reached, takes no more for now or no longer takes the key, or if the instance is not connected,
+    // stop: the cursor is still before this event.
     if (!(error instanceof PosthornError) || error.status === 0 || error.status >= 500) throw error;
-    if ([401, 403, 429].includes(error.status)) throw error;
+    if ([401, 403, 429].includes(error.status) || error.code.startsWith('INSTANCE_')) throw error;
     console.error(`did not answer ${data.phone}: ${error.code}`);
   }
 }

@@ -209,6 +209,38 @@ describe('the examples', { timeout: 500_000 }, () => {
     await start().shows(/answered 5511988880015/);
   });
 
+  test('inbox-bot stops while the instance is away, and answers when it is started again', async () => {
+    const example = copy('inbox-bot');
+    const command = ['node', 'bot.js'];
+    const bot = example.start(command, env);
+    await bot.shows(/listening/);
+    await write('5511988880016', 'Hi');
+    await bot.shows(/answered 5511988880016/);
+    await waitFor(() => existsSync(path.join(example.folder, 'cursor.txt')));
+    await bot.kill();
+    await write('5511988880017', 'And I?');
+    await waitFor(
+      async () => {
+        const { data } = await client.events.list({ query: { types: ['message.received'], limit: 1 } });
+        return data[0]?.type === 'message.received' && data[0].data.phone === '5511988880017';
+      },
+      30_000,
+      { everyMs: 200 },
+    );
+    const reaches = (state: string) =>
+      waitFor(async () => (await client.instances.get({ instanceId })).state === state, 30_000, {
+        everyMs: 200,
+      });
+    await client.instances.disconnect({ instanceId });
+    await reaches('DISCONNECTED');
+    const early = example.start(command, env);
+    await early.shows(/INSTANCE_NOT_CONNECTED/);
+    await early.kill('SIGINT');
+    await client.instances.connect({ instanceId });
+    await reaches('CONNECTED');
+    await example.start(command, env).shows(/answered 5511988880017/);
+  });
+
   test('bulk-send sends each row once, however often it is killed and run again', async (t) => {
     const example = copy('bulk-send');
     const phones = Array.from({ length: 60 }, (_, at) => `55219777700${String(at).padStart(2, '0')}`);
