@@ -115,7 +115,9 @@ class Client:
                 retry_after = refusal.headers.get("Retry-After", "")
                 # 429 with Retry-After says that nothing was done. 503 says only when to come back.
                 was_not_done = refusal.code == 429 and retry_after.isdigit()
-                may_repeat = was_not_done or (is_repeatable and refusal.code in RETRIED_STATUSES)
+                # A 502 with a code of the service (MEDIA_FETCH_FAILED) is its answer, not a proxy's.
+                is_final = refusal.code == 502 and error.code != "BAD_RESPONSE"
+                may_repeat = was_not_done or (is_repeatable and refusal.code in RETRIED_STATUSES and not is_final)
                 if retry_after.isdigit():
                     wait_seconds = int(retry_after)
                     may_repeat = may_repeat and wait_seconds <= WAIT_MAX_SECONDS

@@ -70,6 +70,22 @@ describe('the client in Python', () => {
     assert.deepEqual(await call('instances.list', {}), [[429, 'RATE_LIMITED'], 1]);
   });
 
+  test('tries again after the 502 of a proxy, and not after that of the service', async () => {
+    const send = {
+      instanceId: 'i',
+      body: { to: '5511999990000', media_url: 'https://a.example/gone.png' },
+    };
+    answer = (res) => refuse(res, 502, 'MEDIA_FETCH_FAILED');
+    assert.deepEqual(await call('messages.sendImage', send), [[502, 'MEDIA_FETCH_FAILED'], 1]);
+    let count = 0;
+    answer = (res) => {
+      count += 1;
+      if (count === 2) return json(res, 202, { message_id: 'm' });
+      res.writeHead(502, { 'content-type': 'text/html', 'retry-after': '0' }).end('<h1>Bad gateway</h1>');
+    };
+    assert.deepEqual(await call('messages.sendImage', send), [{ message_id: 'm' }, 2]);
+  });
+
   test('reports a refusal that breaks off by its status', async () => {
     answer = (res) => {
       res.writeHead(409, { 'content-type': 'application/json', 'content-length': 1000 });
