@@ -10,6 +10,8 @@ import time
 from posthorn import Client, PosthornError
 
 WAIT_SECONDS = 60
+# A company without a plan may make 60 requests a minute, its other programs included.
+PAUSE_SECONDS = 2
 # In the order in which a message passes them.
 ARRIVED = ("delivered", "read", "played")
 
@@ -28,7 +30,7 @@ def main(to, text):
         if message["status"] == "failed":
             print("not delivered:", message["failed_reason"], file=sys.stderr)
             return 1
-        time.sleep(0.5)
+        time.sleep(PAUSE_SECONDS)
     print("still under way", file=sys.stderr)
     return 1
 

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
+import { DEFAULT_REQUESTS_PER_MINUTE } from '@posthorn/contract/limits.ts';
 import { type Answer, type HttpServer, json, refuse, startHttp } from '../sdk/http-server.ts';
 import { baseEnv, projectRoot } from '../support/process.ts';
 import { ensurePython } from '../support/python-install.ts';
@@ -63,6 +64,32 @@ describe('the client in Python', () => {
     };
     assert.deepEqual(await call('instances.list', {}), [{ id: 'made' }, 2]);
     assert.deepEqual(await call('instances.create', create), [{ id: 'made' }, 2]);
+  });
+
+  test('waits for a message with fewer requests than a company without a plan may make', async () => {
+    const READS = 4;
+    const readAtMs: number[] = [];
+    answer = (res, { method }) => {
+      if (method === 'POST') return json(res, 202, { message_id: 'm' });
+      readAtMs.push(performance.now());
+      json(res, 200, { message_id: 'm', status: readAtMs.length < READS ? 'sent' : 'delivered' });
+    };
+    await promisify(execFile)('python3', ['-B', 'send_and_wait.py', '5511999990000', 'Hello'], {
+      cwd: path.join(projectRoot, 'examples/python'),
+      env: {
+        ...baseEnv(),
+        POSTHORN_URL: server.url,
+        POSTHORN_API_KEY: 'svc_x',
+        POSTHORN_INSTANCE: 'i',
+      },
+      timeout: 60_000,
+      killSignal: 'SIGKILL',
+    });
+    const tookMs = readAtMs.at(-1)! - readAtMs[0]!;
+    assert.ok(
+      ((READS - 1) * 60_000) / tookMs < DEFAULT_REQUESTS_PER_MINUTE,
+      `${READS} reads in ${tookMs} ms`,
+    );
   });
 
   test('leaves a wait of an hour to the program', async () => {
