@@ -3,6 +3,7 @@ import { oneRow } from '../platform/database/one-row.ts';
 import { holderIsGone, type Pulse } from '../workers/pulse.ts';
 import { addonPriceCents } from './catalog/prices.ts';
 import { writeCharge } from './charges/write-charge.ts';
+import { addCycle } from './dates.ts';
 import type { BillingDeps } from './deps.ts';
 import { ProfileSchema } from './entities.ts';
 import { lockCompany } from './lock-company.ts';
@@ -97,6 +98,7 @@ interface Terms {
   display_name: string;
   cycle: BillingCycle;
   price_cents: number;
+  swaps: boolean;
   addons: { quantity: number; price_cents: number; cycle: BillingCycle }[] | null;
 }
 
@@ -111,7 +113,7 @@ async function syncSubscription(deps: TaskDeps, task: Task): Promise<void> {
   const { rows } = await deps.db.query<Terms>(
     `SELECT ${IS_OVER_THERE} AS over,
             subscription.asaas_subscription_id AS provider_id, plan.display_name, plan.cycle,
-            plan.price_cents,
+            plan.price_cents, subscription.next_plan_code IS NOT NULL AS swaps,
             (SELECT json_agg(json_build_object('quantity', item.quantity, 'price_cents', addon.price_cents, 'cycle', addon.cycle))
              FROM billing.subscription_items item JOIN billing.addons addon ON addon.code = item.code
              WHERE item.subscription_id = subscription.id AND item.type = 'addon' AND item.removed_at IS NULL) AS addons
@@ -132,8 +134,20 @@ async function syncSubscription(deps: TaskDeps, task: Task): Promise<void> {
     valueCents,
     cycle: terms.cycle,
     description: terms.display_name,
+    nextDueDate: terms.swaps ? await dueAfterPending(deps, terms) : null,
   });
   await loadCharges(deps, task);
+}
+
+/**
+ * The day of the charge after the pending one, which will pay for a cycle of the scheduled plan: the provider has set that
+ * day by the cycle of the plan before, and keeps it. Null when the last charge is not pending: its price stays, and so does
+ * the day.
+ */
+async function dueAfterPending(deps: TaskDeps, terms: Terms): Promise<string | null> {
+  const payments = await deps.provider.listPayments(terms.provider_id);
+  const last = payments.toSorted((a, b) => a.dueDate.localeCompare(b.dueDate)).at(-1);
+  return last?.isPending ? addCycle(last.dueDate, terms.cycle) : null;
 }
 
 /**

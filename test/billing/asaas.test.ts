@@ -141,8 +141,13 @@ describe('the Asaas adapter', () => {
       dueDate: '2026-12-24',
       invoiceUrl: `https://sandbox.asaas.com/i/${payment!.id}`,
       bankSlipUrl: `https://sandbox.asaas.com/b/pdf/${payment!.id}`,
+      isPending: true,
     });
-    await provider.updateSubscription(id, { valueCents: 49_990, cycle: 'yearly', description: 'Business' });
+    const change = { valueCents: 49_990, cycle: 'yearly', description: 'Business' } as const;
+    await provider.updateSubscription(id, { ...change, nextDueDate: '2027-12-24' });
+    assert.equal(asaas.subscriptions.get(id)!.nextDueDate, '2027-12-24');
+    await provider.updateSubscription(id, { ...change, nextDueDate: null });
+    assert.equal(asaas.subscriptions.get(id)!.nextDueDate, '2027-12-24');
     assert.equal((await provider.listPayments(id))[0]!.valueCents, 49_990);
     assert.deepEqual(await provider.findSubscriptions('ref-sub'), [{ id }]);
     assert.equal(await provider.subscriptionExists(id), true);

@@ -5,9 +5,9 @@ import { type AsaasHttp, type AsaasObject, type AsaasOptions, createAsaasHttp } 
 import {
   type CardToTokenize,
   type CustomerFields,
+  type ListedPayment,
   type PaymentProvider,
   ProviderError,
-  type ProviderPayment,
 } from './port.ts';
 
 const BILLING_TYPES: Record<BillingType, string> = {
@@ -72,6 +72,7 @@ export function createAsaasProvider(
         cycle: CYCLES[change.cycle],
         description: change.description,
         updatePendingPayments: true,
+        ...(change.nextDueDate !== null && { nextDueDate: change.nextDueDate }),
       });
     },
     deleteSubscription: (id) => remove(http, `/subscriptions/${encodeURIComponent(id)}`),
@@ -172,7 +173,7 @@ async function listAll(http: AsaasHttp, path: string): Promise<AsaasObject[]> {
   return all;
 }
 
-function paymentOf(payment: AsaasObject): ProviderPayment {
+function paymentOf(payment: AsaasObject): ListedPayment {
   // UNDEFINED (the payer chooses) and the rare others have a slip like a boleto.
   const billingType =
     (Object.keys(BILLING_TYPES) as BillingType[]).find(
@@ -189,6 +190,7 @@ function paymentOf(payment: AsaasObject): ProviderPayment {
     dueDate: payment.dueDate,
     invoiceUrl: typeof payment.invoiceUrl === 'string' ? payment.invoiceUrl : null,
     bankSlipUrl: typeof payment.bankSlipUrl === 'string' ? payment.bankSlipUrl : null,
+    isPending: payment.status === 'PENDING',
   };
 }
 

@@ -66,6 +66,12 @@ export interface ProviderPayment {
   bankSlipUrl: string | null;
 }
 
+/** A payment as the provider lists it. */
+export interface ListedPayment extends ProviderPayment {
+  /** Neither paid nor overdue: it follows a change of the subscription. */
+  isPending: boolean;
+}
+
 export interface PixCode {
   copyPaste: string;
   /** PNG in base64. */
@@ -87,12 +93,18 @@ export interface PaymentProvider {
   /** Also changes the charges that are pending. `refused` when the subscription is gone. */
   updateSubscription(
     id: string,
-    change: { valueCents: number; cycle: BillingCycle; description: string },
+    change: {
+      valueCents: number;
+      cycle: BillingCycle;
+      description: string;
+      /** The local day of the next charge that is yet to be made; null: as it is. */
+      nextDueDate: string | null;
+    },
   ): Promise<void>;
   deleteSubscription(id: string): Promise<void>;
   /** Those that are not deleted. */
   findSubscriptions(reference: string): Promise<{ id: string }[]>;
   subscriptionExists(id: string): Promise<boolean>;
-  listPayments(subscriptionId: string): Promise<ProviderPayment[]>;
+  listPayments(subscriptionId: string): Promise<ListedPayment[]>;
   readPix(paymentId: string): Promise<PixCode>;
 }

@@ -90,8 +90,9 @@ export function createSimulatedProvider(deps: { db: Db; clock: Clock }): Payment
         if (!subscription || subscription.deleted)
           throw new ProviderError('refused', 'no such subscription', { code: 'not_found' });
         await sql.query(
-          'UPDATE billing.simulated_subscriptions SET value_cents = $2, cycle = $3, description = $4 WHERE id = $1',
-          [id, change.valueCents, change.cycle, change.description],
+          `UPDATE billing.simulated_subscriptions
+           SET value_cents = $2, cycle = $3, description = $4, next_due_date = coalesce($5, next_due_date) WHERE id = $1`,
+          [id, change.valueCents, change.cycle, change.description, change.nextDueDate],
         );
         await sql.query(
           `UPDATE billing.simulated_payments SET value_cents = $2 WHERE subscription_id = $1 AND status = 'PENDING'`,
@@ -131,6 +132,7 @@ export function createSimulatedProvider(deps: { db: Db; clock: Clock }): Payment
           dueDate: payment.due_date,
           invoiceUrl: invoiceUrl(payment),
           bankSlipUrl: bankSlipUrl(payment),
+          isPending: payment.status === 'PENDING',
         }));
     },
     async readPix(paymentId) {

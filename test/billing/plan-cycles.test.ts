@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { addCycle } from '@posthorn/core/billing/dates.ts';
+import { simulateAction } from '@posthorn/core/billing/provider/simulated/simulate-action.ts';
+import { runDueTask } from '@posthorn/core/billing/run-provider-tasks.ts';
+import { startTestBilling, type TestBilling, withSubscription } from './billing-harness.ts';
+
+/** The provider has set the day of the charge after the next one, by the cycle that the plan had then. */
+
+const PATH = '/v1/billing/subscriptions';
+
+let billing: TestBilling;
+before(async () => {
+  billing = await startTestBilling();
+});
+after(() => billing.close());
+
+async function change(
+  { apiKey, subscription }: { apiKey: string; subscription: { id: number } },
+  plan: string,
+) {
+  const { status } = await billing.call('POST', `${PATH}/${subscription.id}/change-plan`, {
+    key: apiKey,
+    body: { new_plan_code: plan },
+  });
+  assert.equal(status, 202);
+  while (await runDueTask(billing.billing));
+}
+
+/** The charges at the provider, as `day amount`. */
+async function charges(subscription: { asaas_subscription_id: string | null }): Promise<string[]> {
+  const payments = await billing.billing.provider.listPayments(subscription.asaas_subscription_id!);
+  return payments.map((payment) => `${payment.dueDate} ${payment.valueCents}`);
+}
+
+async function firstDueDate(subscription: { asaas_subscription_id: string | null }): Promise<string> {
+  const [first] = await billing.billing.provider.listPayments(subscription.asaas_subscription_id!);
+  return first!.dueDate;
+}
+
+describe('a change to a plan of another cycle', () => {
+  for (const [from, to, cycle, priceCents] of [
+    ['starter_yearly', 'starter_monthly', 'monthly', 4990],
+    ['starter_monthly', 'starter_yearly', 'yearly', 49_900],
+  ] as const)
+    it(`from ${from} has the charge after the first ${cycle} one a cycle later`, async () => {
+      const company = await withSubscription(billing, { plan_code: from });
+      const due = await firstDueDate(company.subscription);
+      await change(company, to);
+      await simulateAction(billing.billing, {
+        companyId: company.companyId,
+        action: 'pay',
+        paymentId: null,
+      });
+      assert.deepEqual(await charges(company.subscription), [
+        `${due} ${priceCents}`,
+        `${addCycle(due, cycle)} ${priceCents}`,
+      ]);
+    });
+
+  it('is taken back by the next change', async () => {
+    const company = await withSubscription(billing);
+    const due = await firstDueDate(company.subscription);
+    await change(company, 'starter_yearly');
+    await change(company, 'pro_monthly');
+    await simulateAction(billing.billing, { companyId: company.companyId, action: 'pay', paymentId: null });
+    assert.deepEqual(await charges(company.subscription), [
+      `${due} 14990`,
+      `${addCycle(due, 'monthly')} 14990`,
+    ]);
+  });
+
+  it('leaves the time that was paid by the plan before', async () => {
+    const company = await withSubscription(billing, { plan_code: 'starter_yearly' });
+    const due = await firstDueDate(company.subscription);
+    await simulateAction(billing.billing, { companyId: company.companyId, action: 'pay', paymentId: null });
+    await change(company, 'starter_monthly');
+    assert.deepEqual(await charges(company.subscription), [
+      `${due} 49900`,
+      `${addCycle(due, 'yearly')} 4990`,
+    ]);
+  });
+});
