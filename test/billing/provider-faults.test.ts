@@ -152,6 +152,22 @@ describe('POST /v1/billing/subscriptions', () => {
     await assertAgreed(company, 0);
   });
 
+  it('finds one that the provider makes minutes later, however often it was asked for meanwhile', async () => {
+    const company = await withProfile(billing);
+    const madeAt = Promise.withResolvers<void>();
+    asaas.fault('POST /subscriptions', { kind: 'late', until: madeAt.promise });
+    assert.equal((await subscribe(company)).status, 503);
+    asaas.fault('POST /subscriptions', { kind: '500-before' }, 8);
+    for (let tries = 0; tries < 8; tries += 1) {
+      billing.parts.clock.advance(5_000);
+      assert.equal((await subscribe(company)).status, 503);
+    }
+    madeAt.resolve();
+    await waitFor(async () => (await bothSides(company)).theirSubscriptions.length === 1);
+    await recover();
+    await assertAgreed(company, 0);
+  });
+
   it('is cleanly not done when our own side cannot be written', async () => {
     const company = await withProfile(billing);
     await billing.parts.db.query('REVOKE INSERT ON billing.subscriptions FROM posthorn_billing');

@@ -105,7 +105,10 @@ export async function undoDueIntents(
   return ended;
 }
 
-/** Removes from the provider what an intent created there. True once nothing more can come of it. */
+/**
+ * Removes from the provider what an intent created there. True once nothing more can come of it. A look before its time, of
+ * a request that tries again, takes the place of none of those to come.
+ */
 export async function undoIntent(
   deps: Pick<BillingDeps, 'db' | 'clock' | 'provider' | 'log'>,
   reference: string,
@@ -120,50 +123,65 @@ export async function undoIntent(
       else await deps.provider.deleteSubscription(id);
     }
     // Found: there was only this one call. Not found: it may still be carried out.
+    if (found.length === 0 && !intent.is_due) return false;
     const ended = found.length > 0 || intent.attempts >= LOOK_AGAIN_MS.length;
     const nextMs = LOOK_AGAIN_MS[intent.attempts] ?? 0;
-    await writeAttempt(deps, reference, { state: ended ? 'undone' : 'undo', nextMs, error: null });
+    await writeAttempt(deps, reference, intent, { state: ended ? 'undone' : 'undo', nextMs, error: null });
     if (found.length > 0)
       deps.log.info({ reference, kind }, 'removed an unfinished creation from the provider');
     return ended;
   } catch (err) {
     if (!(err instanceof ProviderError)) throw err;
+    if (!intent.is_due) return false;
     const nextMs = LOOK_AGAIN_MS[Math.min(intent.attempts, LOOK_AGAIN_MS.length - 1)]!;
-    await writeAttempt(deps, reference, { state: 'undo', nextMs, error: err.fault, uncounted: true });
+    await writeAttempt(deps, reference, intent, {
+      state: 'undo',
+      nextMs,
+      error: err.fault,
+      uncounted: true,
+    });
     return false;
   }
+}
+
+interface TakenIntent {
+  kind: IntentKind;
+  attempts: number;
+  is_due: boolean;
 }
 
 /** From here on the request that started it can no longer complete it. */
 async function takeIntent(
   deps: Pick<BillingDeps, 'db' | 'clock'>,
   reference: string,
-): Promise<{ kind: IntentKind; attempts: number } | null> {
-  const { rows } = await deps.db.query<{ kind: IntentKind; attempts: number }>(
+): Promise<TakenIntent | null> {
+  const { rows } = await deps.db.query<TakenIntent>(
     `UPDATE billing.provider_intents SET state = 'undo'
      WHERE reference = $1 AND (state = 'undo' OR (state = 'started' AND expires_at <= $2))
-     RETURNING kind, attempts`,
+     RETURNING kind, attempts, next_attempt_at <= $2 AS is_due`,
     [reference, deps.clock.now()],
   );
   return rows[0] ?? null;
 }
 
-/** A failed look does not count: the provider was not asked. */
+/** A failed look does not count: the provider was not asked. Several at the same time count once. */
 async function writeAttempt(
   deps: Pick<BillingDeps, 'db' | 'clock'>,
   reference: string,
+  intent: TakenIntent,
   outcome: { state: 'undo' | 'undone'; nextMs: number; error: string | null; uncounted?: boolean },
 ): Promise<void> {
   await deps.db.query(
     `UPDATE billing.provider_intents
      SET state = $2, attempts = attempts + $3, next_attempt_at = $4, last_error = coalesce($5, last_error)
-     WHERE reference = $1 AND state = 'undo'`,
+     WHERE reference = $1 AND state = 'undo' AND attempts = $6`,
     [
       reference,
       outcome.state,
       outcome.uncounted ? 0 : 1,
       new Date(deps.clock.now().getTime() + outcome.nextMs),
       outcome.error,
+      intent.attempts,
     ],
   );
 }
