@@ -8,7 +8,7 @@ import type { BillingDeps } from './deps.ts';
 import { ProfileSchema } from './entities.ts';
 import { lockCompany } from './lock-company.ts';
 import { customerFields } from './payers/tokenize-card.ts';
-import { ProviderError } from './provider/port.ts';
+import { type ListedPayment, ProviderError } from './provider/port.ts';
 import type { TaskKind } from './provider/provider-tasks.ts';
 import { endByProvider } from './provider-events/process-event.ts';
 import { settleSubscription } from './subscriptions/settle-subscription.ts';
@@ -130,24 +130,37 @@ async function syncSubscription(deps: TaskDeps, task: Task): Promise<void> {
       addon.quantity * addonPriceCents({ priceCents: addon.price_cents, cycle: addon.cycle }, terms.cycle),
     terms.price_cents,
   );
+  const swap = terms.swaps ? await planSwap(deps, terms) : null;
   await deps.provider.updateSubscription(terms.provider_id, {
     valueCents,
     cycle: terms.cycle,
     description: terms.display_name,
-    nextDueDate: terms.swaps ? await dueAfterPending(deps, terms) : null,
+    nextDueDate: swap?.nextDueDate ?? null,
   });
+  for (const { id } of swap?.surplus ?? []) await deps.provider.deletePayment(id);
   await loadCharges(deps, task);
 }
 
 /**
- * The day of the charge after the pending one, which will pay for a cycle of the scheduled plan: the provider has set that
- * day by the cycle of the plan before, and keeps it. Null when the last charge is not pending: its price stays, and so does
- * the day.
+ * The provider has set the days of its charges by the cycle of the plan before, keeps them when the cycle changes, and makes
+ * charges 40 days ahead. The first pending one will pay for a cycle of the scheduled plan: those within that are surplus, and
+ * the next to be made comes after the last of the others. Null when the last charge is not pending: its price stays, and so
+ * does the day after it.
  */
-async function dueAfterPending(deps: TaskDeps, terms: Terms): Promise<string | null> {
-  const payments = await deps.provider.listPayments(terms.provider_id);
-  const last = payments.toSorted((a, b) => a.dueDate.localeCompare(b.dueDate)).at(-1);
-  return last?.isPending ? addCycle(last.dueDate, terms.cycle) : null;
+async function planSwap(
+  deps: TaskDeps,
+  terms: Terms,
+): Promise<{ nextDueDate: string; surplus: ListedPayment[] } | null> {
+  const listed = await deps.provider.listPayments(terms.provider_id);
+  const payments = listed.toSorted((a, b) => a.dueDate.localeCompare(b.dueDate));
+  if (!payments.at(-1)?.isPending) return null;
+  let nextDueDate = '';
+  const surplus: ListedPayment[] = [];
+  for (const payment of payments.filter(({ isPending }) => isPending)) {
+    if (payment.dueDate < nextDueDate) surplus.push(payment);
+    else nextDueDate = addCycle(payment.dueDate, terms.cycle);
+  }
+  return { nextDueDate, surplus };
 }
 
 /**

@@ -142,7 +142,8 @@ const refuse = (code: string, description: string): Outcome => ({
 function route(state: State, method: string, path: string, body: Json): Outcome {
   const url = new URL(path, 'http://asaas');
   const [, resource, id, part] = url.pathname.split('/');
-  const store = resource === 'customers' ? state.customers : state.subscriptions;
+  const stores: Record<string, Map<string, Json>> = { customers: state.customers, payments: state.payments };
+  const store = stores[resource!] ?? state.subscriptions;
   if (method === 'POST' && url.pathname === '/customers') return createCustomer(state, body);
   if (method === 'POST' && url.pathname === '/subscriptions') return createSubscription(state, body);
   if (method === 'POST' && url.pathname === '/creditCard/tokenizeCreditCard') return tokenize(state, body);

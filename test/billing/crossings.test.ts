@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
+import { addCycle } from '@posthorn/core/billing/dates.ts';
 import { undoDueIntents } from '@posthorn/core/billing/provider/provider-intents.ts';
 import { runDueTask } from '@posthorn/core/billing/run-provider-tasks.ts';
 import { moveByClock } from '@posthorn/core/billing/subscriptions/move-by-clock.ts';
@@ -82,6 +83,36 @@ describe('a plan change that the provider could not be told before the trial end
     const { status, plan_code } = await read(company);
     assert.deepEqual([status, plan_code], ['active', 'pro_monthly']);
     assert.equal(atProvider(subscription).value, 149.9);
+  });
+});
+
+describe('a change to a yearly plan while the provider has made two monthly charges ahead', () => {
+  it('is charged for the year once: the second one goes', async () => {
+    const { subscription, apiKey } = await withSubscription(billing);
+    const ofIt = () =>
+      [...asaas.payments.values()].filter((each) => each.subscription === subscription.asaas_subscription_id);
+    const [first] = ofIt();
+    const due = String(first!.dueDate);
+    const second = { ...first, id: `${first!.id}_2`, dueDate: addCycle(due, 'monthly') };
+    asaas.payments.set(second.id, second);
+    const change = async (plan: string) => {
+      const body = { new_plan_code: plan };
+      const path = `${PATH}/${subscription.id}/change-plan`;
+      assert.equal((await billing.call('POST', path, { key: apiKey, body })).status, 202);
+      while (await runDueTask(billing.billing));
+    };
+    const open = () =>
+      ofIt()
+        .filter(({ deleted }) => !deleted)
+        .map(({ dueDate, value }) => [dueDate, value]);
+    await change('pro_monthly');
+    assert.deepEqual(open(), [
+      [due, 149.9],
+      [second.dueDate, 149.9],
+    ]);
+    await change('starter_yearly');
+    assert.deepEqual(open(), [[due, 499]]);
+    assert.equal(atProvider(subscription).nextDueDate, addCycle(due, 'yearly'));
   });
 });
 

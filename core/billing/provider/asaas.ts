@@ -90,6 +90,7 @@ export function createAsaasProvider(
       const path = `/subscriptions/${encodeURIComponent(subscriptionId)}/payments`;
       return (await listAll(http, path)).filter((payment) => payment.deleted !== true).map(paymentOf);
     },
+    deletePayment: (paymentId) => remove(http, `/payments/${encodeURIComponent(paymentId)}`),
     async readPix(paymentId) {
       const { payload, encodedImage } = await http.call(
         'GET',

@@ -106,5 +106,7 @@ export interface PaymentProvider {
   findSubscriptions(reference: string): Promise<{ id: string }[]>;
   subscriptionExists(id: string): Promise<boolean>;
   listPayments(subscriptionId: string): Promise<ListedPayment[]>;
+  /** For one that is pending. */
+  deletePayment(paymentId: string): Promise<void>;
   readPix(paymentId: string): Promise<PixCode>;
 }

@@ -3,7 +3,7 @@ import type { Db, Sql } from '../../../platform/database/db.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
 import { type CardToTokenize, type PaymentProvider, ProviderError } from '../port.ts';
 import { brCode, drawQrCode } from './br-code.ts';
-import { endSubscription } from './end-subscription.ts';
+import { deletePending, endSubscription } from './end-subscription.ts';
 import {
   bankSlipUrl,
   customerNow,
@@ -134,6 +134,9 @@ export function createSimulatedProvider(deps: { db: Db; clock: Clock }): Payment
           bankSlipUrl: bankSlipUrl(payment),
           isPending: payment.status === 'PENDING',
         }));
+    },
+    async deletePayment(paymentId) {
+      await db.transaction((sql) => deletePending(sql, clock, paymentId));
     },
     async readPix(paymentId) {
       const [payment] = await loadPayments(db, { paymentId });
