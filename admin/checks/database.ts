@@ -1,5 +1,5 @@
 import { BILLING_ROLE, billingConnectionUrl } from '@posthorn/core/migrations/billing-role.ts';
-import { lacksMigrations } from '@posthorn/core/migrations/require-schema.ts';
+import { schemaLack } from '@posthorn/core/migrations/require-schema.ts';
 import { createDb } from '@posthorn/core/platform/database/db.ts';
 import { oneRow } from '@posthorn/core/platform/database/one-row.ts';
 import { createWriteProbe } from '@posthorn/core/platform/database/write-probe.ts';
@@ -92,9 +92,10 @@ export async function checkStandby({ config, db, log }: AdminDeps): Promise<Find
 }
 
 export async function checkSchema({ db }: AdminDeps): Promise<Finding> {
-  for (const service of ['messaging', 'billing'] as const)
-    if (await lacksMigrations(db, service))
-      throw new Error(`${service} is not at the schema of this version: run npm run migrate`);
+  for (const service of ['messaging', 'billing'] as const) {
+    const lack = await schemaLack(db, service);
+    if (lack) throw new Error(`${service} ${lack}`);
+  }
   return { says: 'of this version' };
 }
 

@@ -15,15 +15,13 @@ interface Asks {
   query<Row extends QueryResultRow>(sql: string): Promise<{ rows: Row[] }>;
 }
 
-const TOO_OLD = 'is not at the schema of this version: run npm run migrate';
-
 /**
- * Throws a {@link StartError} while the database lacks a migration of this version: a worker that began all the same
- * would take shards from workers that can serve them, and give up what it cannot record. Those of a newer version are
- * no fault, since the running version goes on while the next one is rolled out.
+ * Throws a {@link StartError} while the database has to be migrated: a worker that began all the same would take shards from
+ * workers that can serve them, and give up what it cannot record.
  */
 export async function requireSchema(db: Sql, service: Service): Promise<void> {
-  if (await lacksMigrations(db, service)) throw new StartError(`the database ${TOO_OLD} first`);
+  const lack = await schemaLack(db, service);
+  if (lack) throw new StartError(`the database ${lack} first`);
 }
 
 /** The same for /ready, of what starts before somebody has migrated. No migration is undone: it asks until one `true`. */
@@ -31,9 +29,21 @@ export function createSchemaCheck(db: Sql, service: Service): Check {
   let isThere = false;
   return async () => {
     if (isThere) return;
-    if (await lacksMigrations(db, service)) throw new NotReady(TOO_OLD);
+    const lack = await schemaLack(db, service);
+    if (lack) throw new NotReady(lack);
     isThere = true;
   };
+}
+
+/**
+ * Says of the database why it has to be migrated; null: it does not. Migrations of a newer version are no fault, since the
+ * running version goes on while the next one is rolled out.
+ */
+export async function schemaLack(db: Asks, service: Service): Promise<string | null> {
+  if (await lacksMigrations(db, service)) return 'is not at the schema of this version: run npm run migrate';
+  if (service === 'messaging' && (await isOfAnotherCluster(db)))
+    return 'was restored into another cluster: run npm run migrate';
+  return null;
 }
 
 /** Whether a migration of this version was not run on the database. */
@@ -46,6 +56,14 @@ export async function lacksMigrations(db: Asks, service: Service): Promise<boole
     if (isUndefinedTable(err)) return true;
     throw err;
   }
+}
+
+/** Until `migrate` has raised the event clock, new events would be numbered below the cursors that clients have. */
+async function isOfAnotherCluster(db: Asks): Promise<boolean> {
+  const { rows } = await db.query(
+    `SELECT 1 FROM event_clock JOIN pg_control_system() here USING (system_identifier)`,
+  );
+  return rows.length === 0;
 }
 
 /** From the names of the files: the migrations themselves load the ORM's migrator, 18 MB for each process. */

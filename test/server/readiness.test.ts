@@ -156,6 +156,23 @@ describe('the readiness of messaging', () => {
     await requireSchema(sql, 'billing');
   });
 
+  it('begins when a database that was restored into another cluster is migrated', async (t) => {
+    const restored = await createTestDatabase();
+    const sql = connect(restored.url);
+    t.after(async () => {
+      await sql.close();
+      await restored.drop();
+    });
+    await sql.query('UPDATE event_clock SET system_identifier = system_identifier - 1');
+    const check = createSchemaCheck(sql, 'messaging');
+    const message = /restored into another cluster: run npm run migrate/;
+    await assert.rejects(async () => check(), { name: 'NotReady', message });
+    await assert.rejects(requireSchema(sql, 'messaging'), { name: 'StartError', message });
+    await migrate(restored.url);
+    await check();
+    await requireSchema(sql, 'messaging');
+  });
+
   it('knows the migrations by the names of their files', () => {
     const named = (list: readonly (new (...args: never[]) => { name?: string })[]) =>
       list.map((migration) => new migration(undefined as never, undefined as never).name);
