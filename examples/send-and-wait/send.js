@@ -2,13 +2,7 @@
 //
 //   npm install
 //   POSTHORN_API_KEY=svc_... POSTHORN_INSTANCE=<id> node send.js 5511999990000 "Hello"
-import {
-  ConnectionError,
-  createClient,
-  MessageFailedError,
-  PosthornError,
-  TimeoutError,
-} from '@posthorn/sdk';
+import { createClient, MessageFailedError, PosthornError, TimeoutError } from '@posthorn/sdk';
 
 const { POSTHORN_URL = 'http://127.0.0.1:8080', POSTHORN_API_KEY, POSTHORN_INSTANCE } = process.env;
 const [to, text, key] = process.argv.slice(2);
@@ -33,9 +27,9 @@ try {
 } catch (error) {
   process.exitCode = 1;
   if (error instanceof MessageFailedError) console.error(`not delivered: ${error.message}`);
-  else if (error instanceof ConnectionError && error.idempotencyKey) {
+  else if (error.idempotencyKey && (error.status === 0 || error.status >= 500)) {
     // Nobody knows whether the service accepted it. Trying again with the same key sends no second message.
-    console.error(`no answer; try again with the key ${error.idempotencyKey}`);
+    console.error(`${error.code}; try again with the key ${error.idempotencyKey}`);
   } else if (error instanceof TimeoutError) console.error(`still under way: ${error.message}`);
   else if (error instanceof PosthornError) {
     console.error(`refused: ${error.code}: ${error.message} (trace ${error.traceId})`);

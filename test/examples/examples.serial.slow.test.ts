@@ -99,6 +99,20 @@ describe('the examples', { timeout: 500_000 }, () => {
     assert.match(refused.output(), /^refused: INVALID_PHONE: .* \(trace \S+\)\n$/);
   });
 
+  test('send-and-wait names the key to try again with when nobody knows whether it was accepted', async (t) => {
+    const example = copy('send-and-wait');
+    const faulty = await startFaultyServer(system.url);
+    t.after(() => faulty.close());
+    faulty.plan.push(...faults(9, '503 after'));
+    const command = ['node', 'send.js', '5511988880017', 'Hello', 'order-1002'];
+    const unknown = example.start(command, { ...env, POSTHORN_URL: faulty.url });
+    assert.equal(await unknown.ended, 1);
+    assert.match(unknown.output(), /^[A-Z_]+; try again with the key order-1002\n$/);
+    const again = example.start(command, env);
+    assert.equal(await again.ended, 0, again.output());
+    assert.deepEqual(await sendsTo(['5511988880017']), [1]);
+  });
+
   test('webhook-receiver accepts signed webhooks, refuses others, and handles a repeat once', async () => {
     const example = copy('webhook-receiver');
     const port = String(await freePort());
