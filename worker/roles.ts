@@ -107,6 +107,7 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
     startJobs(parts, stored);
     let stopped: Promise<void> | undefined;
     const stop = () => (stopped ??= pipeline.stop());
+    // For a shutdown during the wait below.
     shutdown.add('pipeline', stop);
     running = { membership, pipeline };
     addGauges(parts, pipeline);

@@ -98,7 +98,7 @@ interface Terms {
   display_name: string;
   cycle: BillingCycle;
   price_cents: number;
-  swaps: boolean;
+  changes_plan: boolean;
   addons: { quantity: number; price_cents: number; cycle: BillingCycle }[] | null;
 }
 
@@ -113,7 +113,7 @@ async function syncSubscription(deps: TaskDeps, task: Task): Promise<void> {
   const { rows } = await deps.db.query<Terms>(
     `SELECT ${IS_OVER_THERE} AS over,
             subscription.asaas_subscription_id AS provider_id, plan.display_name, plan.cycle,
-            plan.price_cents, subscription.next_plan_code IS NOT NULL AS swaps,
+            plan.price_cents, subscription.next_plan_code IS NOT NULL AS changes_plan,
             (SELECT json_agg(json_build_object('quantity', item.quantity, 'price_cents', addon.price_cents, 'cycle', addon.cycle))
              FROM billing.subscription_items item JOIN billing.addons addon ON addon.code = item.code
              WHERE item.subscription_id = subscription.id AND item.type = 'addon' AND item.removed_at IS NULL) AS addons
@@ -130,14 +130,14 @@ async function syncSubscription(deps: TaskDeps, task: Task): Promise<void> {
       addon.quantity * addonPriceCents({ priceCents: addon.price_cents, cycle: addon.cycle }, terms.cycle),
     terms.price_cents,
   );
-  const swap = terms.swaps ? await planSwap(deps, terms) : null;
+  const due = terms.changes_plan ? await dueAfterChange(deps, terms) : null;
   await deps.provider.updateSubscription(terms.provider_id, {
     valueCents,
     cycle: terms.cycle,
     description: terms.display_name,
-    nextDueDate: swap?.nextDueDate ?? null,
+    nextDueDate: due?.nextDueDate ?? null,
   });
-  for (const { id } of swap?.surplus ?? []) await deps.provider.deletePayment(id);
+  for (const { id } of due?.surplus ?? []) await deps.provider.deletePayment(id);
   await loadCharges(deps, task);
 }
 
@@ -147,7 +147,7 @@ async function syncSubscription(deps: TaskDeps, task: Task): Promise<void> {
  * the next to be made comes after the last of the others. Null when the last charge is not pending: its price stays, and so
  * does the day after it.
  */
-async function planSwap(
+async function dueAfterChange(
   deps: TaskDeps,
   terms: Terms,
 ): Promise<{ nextDueDate: string; surplus: ListedPayment[] } | null> {

@@ -93,3 +93,12 @@ function digest(key: KeyObject, purpose: string, text: string): Buffer {
   const own = Buffer.from(hkdfSync('sha256', key, '', `posthorn digest ${purpose}`, 32));
   return createHmac('sha256', own).update(text).digest();
 }
+
+/** Null when no accepted key opens it. */
+export function openOrNull<T>(cipher: Cipher, sealed: Uint8Array): T | null {
+  try {
+    return cipher.open<T>(sealed);
+  } catch {
+    return null;
+  }
+}

@@ -1,4 +1,4 @@
-import type { Cipher } from '../platform/encryption.ts';
+import { type Cipher, openOrNull } from '../platform/encryption.ts';
 
 /** A rotated secret, and the end of its grace in ISO 8601. */
 export interface EarlierSecret {
@@ -24,13 +24,4 @@ export function rotatedSecrets(cipher: Cipher, row: SecretColumns): EarlierSecre
   const until = row.previous_secret_expires_at?.toISOString();
   const earlier = row.earlier_secrets && openOrNull<EarlierSecret[]>(cipher, row.earlier_secrets);
   return [...(previous && until ? [{ secret: previous, until }] : []), ...(earlier ?? [])];
-}
-
-/** Null when no accepted key opens it. */
-export function openOrNull<T>(cipher: Cipher, sealed: Uint8Array): T | null {
-  try {
-    return cipher.open<T>(sealed);
-  } catch {
-    return null;
-  }
 }

@@ -1,6 +1,5 @@
 import type { Webhook as WebhookView } from '@posthorn/contract/messaging/webhooks.ts';
-import type { Cipher } from '../platform/encryption.ts';
-import { openOrNull } from './earlier-secrets.ts';
+import { type Cipher, openOrNull } from '../platform/encryption.ts';
 import type { Webhook } from './entities.ts';
 
 /**
