@@ -181,15 +181,22 @@ function chooseFiles(): string[] {
 /** Without the slow files that `--slow-part` leaves to other runs. The parts take about the same time. */
 function partOf(files: readonly string[]): string[] {
   if (positionals.length > 0 || slowParts === 1) return [...files];
-  const slow = createFileTimes().longestFirst(files.filter((file) => file.endsWith('.slow.test.ts')));
-  const left = new Set(slow.filter((_, nth) => nth % slowParts !== slowPart - 1));
+  const times = createFileTimes();
+  const parts = Array.from({ length: slowParts }, () => ({ files: [] as string[], seconds: 0 }));
+  for (const file of times.longestFirst(files.filter((each) => each.endsWith('.slow.test.ts')))) {
+    const least = parts.reduce((one, other) => (other.seconds < one.seconds ? other : one));
+    least.files.push(file);
+    least.seconds += times.secondsOf(file);
+  }
+  const left = new Set(parts.flatMap((part, nth) => (nth === slowPart - 1 ? [] : part.files)));
   if (left.size > 0) console.log(`left to other runs by --slow-part: ${[...left].sort().join(', ')}`);
   return files.filter((file) => !left.has(file));
 }
 
 /**
- * `serial` runs alone: it measures memory or a time. `heavy` has one or two others beside it: it starts a dozen processes,
- * builds something large, or probes the answers to others.
+ * `serial` runs alone: a test of it depends on memory or a time, or builds into a folder of the project. `heavy` has one
+ * or two others beside it: it starts a dozen processes, builds something large, probes the answers to others, or tells a
+ * figure that only a whole run (`POSTHORN_FULL=1`) asserts.
  */
 function isOfKind(file: string, kind: 'serial' | 'heavy'): boolean {
   return new RegExp(`\\.${kind}\\.(slow\\.)?test\\.ts$`).test(file);
@@ -200,8 +207,12 @@ function concurrency(): number {
   return givenBroker || full ? 1 : filesAtOnce();
 }
 
-/** The slow ones start a dozen processes each; the others spend more than half of their time waiting. */
+/**
+ * One where figures are asserted. The slow ones start a dozen processes each; the others spend more than half of their
+ * time waiting.
+ */
 function heavyAtOnce(): number {
+  if (isFull) return 1;
   return isLarger ? 2 : 3;
 }
 
