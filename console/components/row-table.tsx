@@ -25,7 +25,7 @@ export function RowTable({ head, children }: { head: readonly string[]; children
   );
 }
 
-/** A row with the look of Mantine's, which would read the theme and twenty properties for each of thousands of rows. */
+/** A row with the look of Mantine's `Table.Tr`, which reads the theme and twenty properties for each of thousands of rows. */
 export function Row(props: ComponentProps<'tr'>) {
   return <tr {...props} className={Table.classes.tr} data-hover="true" data-with-row-border="true" />;
 }

@@ -1,10 +1,10 @@
-import { Anchor, Group, Stack, Table, Text } from '@mantine/core';
+import { Anchor, Group, Stack, Text } from '@mantine/core';
 import type { Charge } from '@posthorn/sdk/index.ts';
 import { useTranslation } from 'react-i18next';
 import { Card } from '../../components/card.tsx';
 import { CopyText } from '../../components/copy-text.tsx';
 import { moneyText } from '../../components/money-text.ts';
-import { Cell, RowTable } from '../../components/row-table.tsx';
+import { Cell, Row, RowTable } from '../../components/row-table.tsx';
 import { StateBadge, type Tone } from '../../components/state-badge.tsx';
 import { dateText } from '../../components/time-text.tsx';
 
@@ -43,7 +43,7 @@ export function Charges({ charges }: { charges: readonly Charge[] }) {
           ]}
         >
           {charges.map((charge) => (
-            <Table.Tr key={charge.id} data-charge={charge.status}>
+            <Row key={charge.id} data-charge={charge.status}>
               <Cell>{dateText(charge.due_date, i18n.language)}</Cell>
               <Cell>{moneyText(charge.amount_cents, CURRENCY, i18n.language)}</Cell>
               <Cell>{t(`billing.ways.${charge.billing_type}`)}</Cell>
@@ -53,7 +53,7 @@ export function Charges({ charges }: { charges: readonly Charge[] }) {
                   label={t(`billing.charges.states.${charge.status}`)}
                 />
               </Cell>
-            </Table.Tr>
+            </Row>
           ))}
         </RowTable>
       )}

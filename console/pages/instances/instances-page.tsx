@@ -1,4 +1,3 @@
-import { Table } from '@mantine/core';
 import type { Instance } from '@posthorn/sdk/index.ts';
 import { Navigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
@@ -8,7 +7,7 @@ import { Shown } from '../../api/shown.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ButtonLink, TextLink } from '../../components/links.tsx';
 import { Page } from '../../components/page.tsx';
-import { Cell, RowTable } from '../../components/row-table.tsx';
+import { Cell, Row, RowTable } from '../../components/row-table.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { useInstances } from './use-instances.ts';
 
@@ -48,7 +47,7 @@ export function InstancesPage() {
 function InstanceRow({ instance }: { instance: Instance }) {
   const { t } = useTranslation();
   return (
-    <Table.Tr>
+    <Row>
       <Cell>
         <TextLink to="/instances/$instanceId" params={{ instanceId: instance.id }} className="one-line">
           {instance.name}
@@ -61,6 +60,6 @@ function InstanceRow({ instance }: { instance: Instance }) {
       <Cell>
         <TimeText at={instance.created_at} />
       </Cell>
-    </Table.Tr>
+    </Row>
   );
 }

@@ -1,4 +1,4 @@
-import { Alert, Code, Stack, Table, Text, TextInput } from '@mantine/core';
+import { Alert, Code, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/api-error.tsx';
@@ -7,7 +7,7 @@ import { Shown } from '../../api/shown.tsx';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { CopyText } from '../../components/copy-text.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
-import { Cell, RowTable } from '../../components/row-table.tsx';
+import { Cell, Row, RowTable } from '../../components/row-table.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { useKeys } from './use-keys.ts';
 
@@ -39,7 +39,7 @@ export function Keys() {
               ]}
             >
               {list.map((key) => (
-                <Table.Tr key={key.id}>
+                <Row key={key.id}>
                   <Cell className="foreign">{key.name}</Cell>
                   <Cell>
                     <Code>…{key.last4}</Code>
@@ -64,7 +64,7 @@ export function Keys() {
                       onConfirm={() => revoke.mutate(key.id)}
                     />
                   </Cell>
-                </Table.Tr>
+                </Row>
               ))}
             </RowTable>
           )

@@ -1,4 +1,4 @@
-import { NativeSelect, Stack, Table, TextInput } from '@mantine/core';
+import { NativeSelect, Stack, TextInput } from '@mantine/core';
 import type { User } from '@posthorn/sdk/index.ts';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -7,7 +7,7 @@ import { ApiError } from '../../api/api-error.tsx';
 import { FormCard } from '../../api/form-card.tsx';
 import { Shown } from '../../api/shown.tsx';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
-import { Cell, RowTable } from '../../components/row-table.tsx';
+import { Cell, Row, RowTable } from '../../components/row-table.tsx';
 import { StateBadge } from '../../components/state-badge.tsx';
 import { type GivenRole, ROLES, useTeam } from './use-team.ts';
 
@@ -51,7 +51,7 @@ function Person(props: { person: User; onRole: (role: GivenRole) => void; onRemo
   const isSelf = useUser().user_id === person.id;
   const isActive = person.status === 'active';
   return (
-    <Table.Tr>
+    <Row>
       <Cell className="foreign">{person.name}</Cell>
       <Cell className="foreign" style={{ minWidth: '14rem' }}>
         {person.email}
@@ -88,7 +88,7 @@ function Person(props: { person: User; onRole: (role: GivenRole) => void; onRemo
           />
         )}
       </Cell>
-    </Table.Tr>
+    </Row>
   );
   function option(role: GivenRole) {
     return { value: role, label: t(`settings.roles.${role}`) };

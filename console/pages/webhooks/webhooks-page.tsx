@@ -1,4 +1,3 @@
-import { Table } from '@mantine/core';
 import type { Webhook } from '@posthorn/sdk/index.ts';
 import { Navigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
@@ -7,7 +6,7 @@ import { Shown } from '../../api/shown.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ButtonLink, TextLink } from '../../components/links.tsx';
 import { Page } from '../../components/page.tsx';
-import { Cell, RowTable } from '../../components/row-table.tsx';
+import { Cell, Row, RowTable } from '../../components/row-table.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { useWebhooks } from './use-webhooks.ts';
 import { WebhookState } from './webhook-state.tsx';
@@ -46,7 +45,7 @@ export function WebhooksPage() {
 
 function WebhookRow({ webhook }: { webhook: Webhook }) {
   return (
-    <Table.Tr>
+    <Row>
       <Cell>
         <TextLink to="/webhooks/$webhookId" params={{ webhookId: String(webhook.id) }} className="one-line">
           {webhook.url}
@@ -59,6 +58,6 @@ function WebhookRow({ webhook }: { webhook: Webhook }) {
       <Cell>
         <TimeText at={webhook.created_at} />
       </Cell>
-    </Table.Tr>
+    </Row>
   );
 }
