@@ -7,7 +7,7 @@ import { askUntilServed } from '../support/ask-until-served.ts';
 import { type AccountServer, startAccountServer } from './support/account-server.ts';
 import { refused } from './support/api-client.ts';
 import { type InternalBilling, startInternalBilling } from './support/internal-billing.ts';
-import { codeIn } from './support/mailbox.ts';
+import { codeIn, linkTokenIn } from './support/mailbox.ts';
 import { logIn, newCompanyName, newEmail, newOwner, PASSWORD, register } from './support/people.ts';
 
 describe('an address that a stranger has registered, whose account they deleted', () => {
@@ -96,6 +96,18 @@ describe('an address that a stranger has registered, whose account they deleted'
     );
     const statuses = (await Promise.all(asked)).map((answer) => answer.status);
     assert.deepEqual(statuses.toSorted(), [201, 409, 409, 409, 409]);
+  });
+
+  test('registers, also after following an invitation into the deleted company', async () => {
+    const owner = await newOwner(server);
+    const email = newEmail();
+    await api('POST', '/v1/users', { jwt: owner.jwt, body: { email, name: 'Ana', role: 'admin' } });
+    const token = linkTokenIn(await server.lastMail(email));
+    await remove(owner.jwt, PASSWORD);
+    const body = { token, password: PASSWORD };
+    refused(await api('POST', '/v1/auth/reset-password', { body }), 400, 'RESET_TOKEN_INVALID');
+    const registered = await register(server, email);
+    assert.equal((await logIn(server, email)).body.company_id, registered.body.company_id);
   });
 
   test('stays with a deleted account whose owner has proven it: 409 EMAIL_ALREADY_REGISTERED', async () => {

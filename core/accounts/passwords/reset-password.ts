@@ -32,8 +32,10 @@ export async function resetPassword(
   const changed = await deps.db.transaction(async (sql) => {
     // The user's row is locked before the link's, in the same order everywhere.
     const user = await findAccountUser(sql, oneRow(found.rows).user_id, { lock: true });
+    // A deleted company keeps no address that is not proven (release-address.ts), and a link of before would prove it.
     const spent = await sql.query<{ purpose: 'reset' | 'invite' }>(
-      'DELETE FROM password_links WHERE token_hash = $1 RETURNING purpose',
+      `DELETE FROM password_links l USING companies c
+       WHERE l.token_hash = $1 AND c.id = l.company_id AND c.status <> 'deleted' RETURNING l.purpose`,
       [tokenHash],
     );
     const link = spent.rows[0];
