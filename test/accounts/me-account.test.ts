@@ -215,6 +215,21 @@ describe('DELETE /v1/auth/me/account', () => {
       assert.equal((await server.api('GET', '/v1/users', { jwt: owner.jwt })).status, 200);
     });
 
+  test('401 TOKEN_INVALID: nor who came with the cookie of a session that ended meanwhile', async () => {
+    const owner = await newOwner(server);
+    const { cookies, csrf, password } = owner;
+    const client = await server.db.pool.connect();
+    await client.query('BEGIN');
+    await client.query('SELECT FROM users WHERE id = $1 FOR UPDATE', [owner.userId]);
+    const removing = server.api('DELETE', path, { cookies, csrf, body: { current_password: password } });
+    await isWaiting(1);
+    await client.query('UPDATE refresh_families SET revoked_at = now() WHERE user_id = $1', [owner.userId]);
+    await client.query('COMMIT');
+    client.release();
+    refused(await removing, 401, 'TOKEN_INVALID');
+    assert.equal(await statusOf(owner.companyId), 'active');
+  });
+
   test('502 ACCOUNT_DELETION_FAILED: billing fails or is away, and nothing is changed', async () => {
     const owner = await newOwner(server);
     const instance = await seedInstance(server.db, owner.companyId, { wanted: 'connected' });

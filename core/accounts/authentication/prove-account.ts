@@ -136,10 +136,10 @@ export async function proveJwt(
 
 /** By refresh cookie, which is not rotated: for the one route that takes it in place of a JWT (ACC-25). */
 export async function proveRefreshCookie(deps: ProofDeps, refreshToken: string): Promise<Principal> {
-  const { rows } = await look<AccountRow>(
+  const { rows } = await look<AccountRow & { family_id: string }>(
     deps,
     'auth-refresh-cookie',
-    `SELECT ${ACCOUNT_COLUMNS}, t.company_id
+    `SELECT ${ACCOUNT_COLUMNS}, t.company_id, t.family_id
      FROM refresh_tokens t
      JOIN refresh_families f ON f.id = t.family_id AND f.revoked_at IS NULL
      JOIN users u ON u.id = f.user_id
@@ -151,7 +151,9 @@ export async function proveRefreshCookie(deps: ProofDeps, refreshToken: string):
   if (!row) throw apiError('UNAUTHORIZED');
   const superadmin = isSuperadminRow(deps, row);
   if (!superadmin) checkCompany(row);
-  return { ...principalOf(deps, row, superadmin), via: 'jwt', tokenId: null, jti: null, endsAtMs: null };
+  // The id of no JWT, but of its session: `lockPrincipal` sees when that has ended.
+  const jti = `${row.family_id}.cookie`;
+  return { ...principalOf(deps, row, superadmin), via: 'jwt', tokenId: null, jti, endsAtMs: null };
 }
 
 function isSuperadminRow(deps: ProofDeps, row: AccountRow): boolean {
