@@ -159,4 +159,26 @@ describe('superadmins and company 1', () => {
     const path = `/v1/users/${owner.userId}`;
     refused(await server.api('PATCH', path, { jwt: owner.jwt, body: { role: 'agent' } }), 409, 'CONFLICT');
   });
+
+  test('who is off the list can be removed, and is invited anew when the list names them again', async () => {
+    const former = await newSuperadmin(server, 'second@example.test');
+    const after = await startAccountServer({ SUPERADMIN_EMAILS: ROOT_EMAIL }, { parts: server });
+    try {
+      const path = `/v1/users/${former.userId}`;
+      refused(await server.api('DELETE', path, { jwt: root.jwt }), 409, 'CONFLICT');
+      const removed = await after.api('DELETE', path, { jwt: root.jwt });
+      assert.equal(removed.status, 204, removed.text);
+      refused(await after.api('GET', '/v1/instances', { jwt: former.jwt }), 401, 'TOKEN_INVALID');
+    } finally {
+      await after.close();
+    }
+    const again = await startAccountServer({ SUPERADMIN_EMAILS: 'second@example.test' }, { parts: server });
+    try {
+      const { jwt, userId } = await newSuperadmin(again, 'second@example.test');
+      assert.notEqual(userId, former.userId);
+      assert.equal((await again.api('GET', '/v1/admin/companies', { jwt })).status, 200);
+    } finally {
+      await again.close();
+    }
+  });
 });

@@ -11,7 +11,7 @@ import { keepAnOwner } from './keep-an-owner.ts';
  * refused from the next request on. Throws 404 NOT_FOUND; 409 CONFLICT for oneself.
  */
 export async function removeUser(
-  deps: Pick<AccountDeps, 'db' | 'clock' | 'forget'>,
+  deps: Pick<AccountDeps, 'db' | 'clock' | 'forget' | 'settings'>,
   input: { principal: Principal; userId: number; traceId: string | null },
 ): Promise<void> {
   const { principal, userId, traceId } = input;
@@ -19,7 +19,8 @@ export async function removeUser(
   await deps.db.transaction(async (sql) => {
     if (userId === principal.userId)
       throw apiError('CONFLICT', { message: 'you cannot remove yourself; delete the account instead' });
-    const user = await keepAnOwner(sql, { companyId, userId, newRole: null });
+    const { superadminEmails } = deps.settings;
+    const user = await keepAnOwner(sql, { companyId, userId, newRole: null, superadminEmails });
     await lockPrincipal(sql, principal);
     await sql.query('DELETE FROM users WHERE company_id = $1 AND id = $2', [companyId, userId]);
     await forgetCached(sql, `user:${userId}`);

@@ -13,14 +13,15 @@ import { USER_COLUMNS, type UserRow, userView } from './user-view.ts';
  * CONFLICT for the last owner, and for superadmins, whom SUPERADMIN_EMAILS makes.
  */
 export async function updateUser(
-  deps: Pick<AccountDeps, 'db' | 'clock' | 'forget'>,
+  deps: Pick<AccountDeps, 'db' | 'clock' | 'forget' | 'settings'>,
   input: UpdateUserBody & { principal: Principal; userId: number; traceId: string | null },
 ): Promise<UserDto> {
   const { principal, userId, traceId } = input;
   const { companyId } = principal;
   const updated = await deps.db.transaction(async (sql) => {
     const at = deps.clock.now();
-    const before = await keepAnOwner(sql, { companyId, userId, newRole: input.role });
+    const { superadminEmails } = deps.settings;
+    const before = await keepAnOwner(sql, { companyId, userId, newRole: input.role, superadminEmails });
     await lockPrincipal(sql, principal);
     const { rows } = await sql.query<UserRow>(
       `UPDATE users SET name = coalesce($3, name), role = coalesce($4, role), updated_at = $5
