@@ -30,6 +30,9 @@ export const ACCOUNT_USER_COLUMNS = `u.id, u.company_id, u.email, u.name, u.role
   floor(extract(epoch FROM u.password_changed_at) * 1000)::bigint AS password_changed_at_ms,
   c.name AS company_name, c.slug AS company_slug, c.status AS company_status`;
 
+/** A condition of SQL, of `users`: invited, and has neither chosen a password nor logged in at a provider. */
+export const IS_INVITED = 'password_hash IS NULL AND email_verified_at IS NULL';
+
 /** By id, or null. `lock` keeps others from changing the user until the transaction ends. */
 export async function findAccountUser(
   sql: Sql,

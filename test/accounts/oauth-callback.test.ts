@@ -116,6 +116,17 @@ describe('GET /v1/auth/oauth/{provider}/callback', () => {
     assert.equal(session.role, 'admin');
   });
 
+  test('whose invitation has expired signs up for a company of their own', async () => {
+    const owner = await newOwner(setup.server);
+    const person = googlePerson();
+    const body = { email: person.email, name: 'Ana', role: 'admin' };
+    const user = await setup.server.api('POST', '/v1/users', { jwt: owner.jwt, body });
+    await setup.server.db.query('UPDATE password_links SET expires_at = created_at WHERE user_id = $1', [
+      user.body.id,
+    ]);
+    sentTo(await loginWithGoogle(setup, person), '/oauth/complete', { provider: 'google' });
+  });
+
   test('OAUTH_EMAIL_UNVERIFIED: the provider has not verified it, or names none', async () => {
     failedWith(
       await loginWithGoogle(setup, googlePerson({ email_verified: false })),

@@ -8,7 +8,15 @@ import { type AccountServer, startAccountServer } from './support/account-server
 import { refused } from './support/api-client.ts';
 import { type InternalBilling, startInternalBilling } from './support/internal-billing.ts';
 import { codeIn, linkTokenIn } from './support/mailbox.ts';
-import { logIn, newCompanyName, newEmail, newOwner, PASSWORD, register } from './support/people.ts';
+import {
+  logIn,
+  newCompanyName,
+  newEmail,
+  newOwner,
+  PASSWORD,
+  type Person,
+  register,
+} from './support/people.ts';
 
 describe('an address that a stranger has registered, whose account they deleted', () => {
   let server: AccountServer;
@@ -131,5 +139,112 @@ describe('an address that a stranger has registered, whose account they deleted'
       [email],
     );
     assert.deepEqual(rows, [{ status: 'deleted' }]);
+  });
+});
+
+describe('an address whose invitation has expired', () => {
+  let server: AccountServer;
+  before(async () => {
+    server = await startAccountServer();
+  });
+  after(() => server.close());
+
+  const api: AccountServer['api'] = (...request) => server.api(...request);
+  const invite = (owner: Person, email: string) =>
+    api('POST', '/v1/users', { jwt: owner.jwt, body: { email, name: 'Ana', role: 'admin' } });
+  const again = async (owner: Person): Promise<Person> => ({
+    ...owner,
+    jwt: (await logIn(server, owner.email)).body.token,
+  });
+  async function invited(days: number): Promise<{ owner: Person; email: string; userId: number }> {
+    const owner = await newOwner(server);
+    const email = newEmail();
+    const { body } = await invite(owner, email);
+    server.clock.advance(days * 86_400_000);
+    return { owner: await again(owner), email, userId: body.id };
+  }
+
+  test('registers a company of its own; the one that invited has a user less, and its audit log says so', async () => {
+    const { owner, email, userId } = await invited(8);
+    const registered = await register(server, email);
+    assert.equal((await logIn(server, email)).body.company_id, registered.body.company_id);
+    const { body } = await api('GET', '/v1/users', { jwt: owner.jwt });
+    assert.deepEqual(
+      body.data.map((user: { id: number }) => user.id),
+      [owner.userId],
+    );
+    const audit = await api('GET', '/v1/audit?action=user.removed', { jwt: owner.jwt });
+    assert.deepEqual(
+      audit.body.data.map((entry: { user_id: unknown; detail: unknown }) => [entry.user_id, entry.detail]),
+      [[null, { user_id: userId, role: 'admin', reason: 'invite_expired' }]],
+    );
+  });
+
+  test('registers quickly', async () => {
+    const { email } = await invited(8);
+    const answer = await api('POST', '/v1/auth/quick-register', { body: { email } });
+    assert.equal(answer.status, 201, answer.text);
+  });
+
+  test('is invited again, by another company or by the same, which loses no place', async () => {
+    const { owner, email } = await invited(8);
+    await server.db.query('UPDATE companies SET max_users = 2 WHERE id = $1', [owner.companyId]);
+    const same = await invite(owner, email);
+    assert.equal(same.status, 201, same.text);
+    const other = await newOwner(server);
+    refused(await invite(other, email), 409, 'EMAIL_ALREADY_REGISTERED');
+    server.clock.advance(8 * 86_400_000);
+    const answer = await invite(await again(other), email);
+    assert.equal(answer.status, 201, answer.text);
+    const body = { token: linkTokenIn(await server.lastMail(email)), password: PASSWORD };
+    assert.equal((await api('POST', '/v1/auth/reset-password', { body })).status, 200);
+    assert.equal((await logIn(server, email)).body.company_id, other.companyId);
+  });
+
+  test('becomes the new e-mail of somebody', async () => {
+    const { email } = await invited(8);
+    const person = await newOwner(server);
+    const body = { new_email: email, current_password: PASSWORD };
+    const started = await api('POST', '/v1/auth/me/email/start', { jwt: person.jwt, body });
+    assert.equal(started.status, 202, started.text);
+    const code = codeIn(await server.lastMail(email));
+    const done = await api('POST', '/v1/auth/me/email/confirm', { jwt: person.jwt, body: { code } });
+    assert.equal(done.status, 200, done.text);
+  });
+
+  test('stays while the invitation is good, and while a link to set the password is', async () => {
+    const { email } = await invited(6);
+    const register = () => api('POST', '/v1/auth/quick-register', { body: { email } });
+    refused(await register(), 409, 'EMAIL_ALREADY_REGISTERED');
+    server.clock.advance(2 * 86_400_000);
+    await api('POST', '/v1/auth/forgot-password', { body: { email } });
+    const body = { token: linkTokenIn(await server.lastMail(email)), password: PASSWORD };
+    refused(await register(), 409, 'EMAIL_ALREADY_REGISTERED');
+    assert.equal((await api('POST', '/v1/auth/reset-password', { body })).status, 200);
+    server.clock.advance(8 * 86_400_000);
+    refused(await register(), 409, 'EMAIL_ALREADY_REGISTERED');
+  });
+
+  test('stays with who is just accepting, without making anybody wait', async () => {
+    const { email, userId } = await invited(8);
+    const client = await server.db.pool.connect();
+    try {
+      await client.query('BEGIN');
+      await client.query('SELECT FROM users WHERE id = $1 FOR UPDATE', [userId]);
+      const asked = api('POST', '/v1/auth/quick-register', { body: { email } });
+      refused(await asked, 409, 'EMAIL_ALREADY_REGISTERED');
+    } finally {
+      await client.query('ROLLBACK');
+      client.release();
+    }
+  });
+
+  test('goes to one of many who register it at once', async () => {
+    const { email } = await invited(8);
+    const asked = Array.from({ length: 5 }, () =>
+      askUntilServed(() => api('POST', '/v1/auth/quick-register', { body: { email } })),
+    );
+    const statuses = (await Promise.all(asked)).map((answer) => answer.status);
+    assert.deepEqual(statuses.toSorted(), [201, 409, 409, 409, 409]);
   });
 });

@@ -37,7 +37,7 @@ export async function confirmEmailChange(
       // Returned, not thrown: the count of a wrong code has to be committed.
       if (tried.is !== 'right') return tried.is;
       const at = deps.clock.now();
-      await releaseAddress(sql, tried.newEmail!);
+      await releaseAddress(sql, { email: tried.newEmail!, now: at });
       await sql.query(
         `UPDATE users SET email = $2, email_verified_at = $3, email_proven_at = $3, updated_at = $3 WHERE id = $1`,
         [userId, tried.newEmail, at],

@@ -25,7 +25,8 @@ export async function startEmailChange(
   const companyId = user.company_id;
   await deps.db.transaction(async (sql) => {
     if (!(await holdProvenUser(sql, user))) throw apiError('INVALID_CURRENT_PASSWORD');
-    if (await isKnownEmail(sql, newEmail)) throw apiError('EMAIL_ALREADY_TAKEN');
+    if (await isKnownEmail(sql, { email: newEmail, now: deps.clock.now() }))
+      throw apiError('EMAIL_ALREADY_TAKEN');
     const code = await writeEmailCode(deps, sql, {
       userId: user.id,
       companyId,

@@ -87,7 +87,7 @@ async function settle(
     'u.id = (SELECT user_id FROM oauth_identities WHERE provider = $1 AND subject = $2)',
     [provider, identity.subject],
   );
-  const user = known ?? (await findByAddress(sql, identity.email));
+  const user = known ?? (await findByAddress(deps, sql, identity.email));
   if (!user) return { is: 'pending', token: await writePending(deps, sql, provider, identity) };
   if (user.company_status === 'deleted') throw apiError('ACCOUNT_DELETED');
   if (user.company_status !== 'active' && !isUsersSuperadmin(user, deps.settings.superadminEmails))
@@ -107,8 +107,8 @@ async function settle(
 }
 
 /** By a provider's verified address. */
-async function findByAddress(sql: Sql, email: string): Promise<AccountUser | null> {
-  await releaseAddress(sql, email);
+async function findByAddress(deps: FinishDeps, sql: Sql, email: string): Promise<AccountUser | null> {
+  await releaseAddress(sql, { email, now: deps.clock.now() });
   return findUser(sql, 'lower(u.email) = $1', [email]);
 }
 

@@ -34,7 +34,7 @@ export async function createCompany(
   // To the millisecond, because the JWT's claim is compared with it.
   const now = deps.clock.now();
   try {
-    await releaseAddress(sql, input.ownerEmail);
+    await releaseAddress(sql, { email: input.ownerEmail, now });
     const company = await sql.query<{ id: number }>(
       'INSERT INTO companies (name, slug, created_at, updated_at) VALUES ($1, $2, $3, $3) RETURNING id',
       [input.companyName, slug, now],

@@ -18,7 +18,7 @@ export async function quickRegister(
   deps: Pick<AccountDeps, 'db' | 'clock' | 'passwords' | 'mails' | 'digest' | 'settings'>,
   input: { email: string; address: string; traceId: string | null },
 ): Promise<QuickRegistered> {
-  await refuseKnownEmail(deps.db, input.email);
+  await refuseKnownEmail(deps, input.email);
   const password = randomBytes(8).toString('hex');
   const passwordHash = await deps.passwords.hashPassword(password, { key: input.address, isTrusted: false });
   const mailbox = beforeFirst(input.email, '@');

@@ -14,7 +14,7 @@ export function registerCompany(
   input: RegisterBody & { address: string; traceId: string | null },
 ): Promise<Registered> {
   return asRegistration(async () => {
-    await refuseKnownEmail(deps.db, input.owner_email);
+    await refuseKnownEmail(deps, input.owner_email);
     const passwordHash = await deps.passwords.hashPassword(input.password, {
       key: input.address,
       isTrusted: false,

@@ -26,7 +26,7 @@ export async function createUser(
   deps: CreateUserDeps,
   input: CreateUserBody & { principal: Principal; traceId: string | null },
 ): Promise<UserDto> {
-  await refuseKnownEmail(deps.db, input.email);
+  await refuseKnownEmail(deps, input.email);
   const asker = { key: `user ${input.principal.userId}`, isTrusted: true };
   const passwordHash = input.password ? await deps.passwords.hashPassword(input.password, asker) : null;
   try {
@@ -45,7 +45,7 @@ async function create(
   const { companyId } = principal;
   const now = deps.clock.now();
   await lockPrincipal(sql, principal);
-  await releaseAddress(sql, input.email);
+  await releaseAddress(sql, { email: input.email, now });
   const companyName = await takePlace(sql, companyId);
   const { rows } = await sql.query<UserRow>(
     `INSERT INTO users (company_id, email, name, role, password_hash, password_changed_at, email_verified_at,

@@ -18,7 +18,7 @@ export async function ensureSuperadmins(
   for (const email of deps.settings.superadminEmails) {
     const made = await deps.db.transaction(async (sql) => {
       const now = deps.clock.now();
-      await releaseAddress(sql, email);
+      await releaseAddress(sql, { email, now });
       const { rows } = await sql.query<{ id: number }>(
         `INSERT INTO users (company_id, email, name, role, is_superadmin, password_changed_at, created_at, updated_at)
          VALUES ($1, $2, $3, 'superadmin', true, $4, $4, $4)

@@ -1,7 +1,7 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { Role } from '../../access/principal.ts';
 import type { Sql } from '../../platform/database/db.ts';
-import { IS_INVITED } from './user-view.ts';
+import { IS_INVITED } from '../account-user.ts';
 
 /**
  * Locks the company's users and refuses what would leave it without an owner: 409 CONFLICT. One who was invited and has not

@@ -1,9 +1,7 @@
 import type { UserDto } from '@posthorn/contract/messaging/users.ts';
 import type { QueryResultRow } from 'pg';
 import type { Role } from '../../access/principal.ts';
-
-/** A condition of SQL, of `users`: invited, and has neither chosen a password nor logged in at a provider. */
-export const IS_INVITED = 'password_hash IS NULL AND email_verified_at IS NULL';
+import { IS_INVITED } from '../account-user.ts';
 
 /** The columns of {@link UserRow}, from `users`. */
 export const USER_COLUMNS = `id, email, name, role, created_at, email_verified_at IS NOT NULL AS email_verified,
