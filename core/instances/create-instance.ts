@@ -3,6 +3,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { Instance as InstanceView } from '@posthorn/contract/messaging/instances.ts';
 import { FREE_LIMITS } from '../access/free-limits.ts';
+import { lockPrincipal } from '../access/lock-principal.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Orm } from '../platform/database/orm.ts';
 import { newId } from '../platform/ids.ts';
@@ -34,6 +35,7 @@ export async function createInstance(
     throw apiError('BAD_REQUEST', { message: `driver: must be one of ${deps.drivers.join(', ')}` });
   const proxy = takeProxy(deps.proxies, driver, input.proxy ?? null);
   const created = deps.orm.forCompany(companyId).transactional(async (em) => {
+    await lockPrincipal(em, input.principal);
     await checkLimit(em, companyId);
     const [shards] = await em.execute<{ shards: number }[]>(COUNT_SHARDS);
     const now = deps.clock.now();

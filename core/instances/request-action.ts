@@ -2,6 +2,7 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import type { Instance as InstanceView } from '@posthorn/contract/messaging/instances.ts';
 import { holdRefusal, readHold } from '../access/company-hold.ts';
 import { reachOf } from '../access/company-scope.ts';
+import { lockPrincipal } from '../access/lock-principal.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Bus } from '../platform/broker/bus.ts';
 import type { Orm } from '../platform/database/orm.ts';
@@ -23,6 +24,7 @@ export async function requestAction(
 ): Promise<InstanceView> {
   const rule = ACTIONS[input.action];
   const instance = await reachOf(deps.orm, input.principal).transactional(async (em) => {
+    await lockPrincipal(em, input.principal);
     const hold = rule.desired === 'connected' ? await readHold(em, input.instanceId, { lock: true }) : null;
     const row = await loadInstance(em, input.instanceId, { lock: true });
     const held = holdRefusal(hold);

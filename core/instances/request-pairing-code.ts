@@ -3,6 +3,7 @@ import { jidOfPhone, phoneOf } from '@posthorn/contract/jid.ts';
 import { SYNC_ACTION_TIMEOUT_MS } from '@posthorn/contract/limits.ts';
 import { holdRefusal, readHold } from '../access/company-hold.ts';
 import { reachOf } from '../access/company-scope.ts';
+import { lockPrincipal } from '../access/lock-principal.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Bus } from '../platform/broker/bus.ts';
 import { type NotificationWaits, waitUntilFound } from '../platform/broker/notification-waits.ts';
@@ -54,6 +55,7 @@ async function writeRequest(
   input: { principal: Principal; instanceId: string; phone: string; requestedAt: Date },
 ): Promise<void> {
   await reachOf(deps.orm, input.principal).transactional(async (em) => {
+    await lockPrincipal(em, input.principal);
     const hold = await readHold(em, input.instanceId, { lock: true });
     const instance = await loadInstance(em, input.instanceId, { lock: true });
     const held = holdRefusal(hold);

@@ -1,5 +1,6 @@
 import type { Instance as InstanceView } from '@posthorn/contract/messaging/instances.ts';
 import { reachOf } from '../access/company-scope.ts';
+import { lockPrincipal } from '../access/lock-principal.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Bus } from '../platform/broker/bus.ts';
 import type { Orm } from '../platform/database/orm.ts';
@@ -23,6 +24,7 @@ export async function updateInstance(
   },
 ): Promise<InstanceView> {
   const changed = reachOf(deps.orm, input.principal).transactional(async (em) => {
+    await lockPrincipal(em, input.principal);
     // Locked: a restart that comes at the same time counts as well.
     const instance = await loadInstance(em, input.instanceId, { lock: true });
     const renames = input.name !== undefined && input.name !== instance.name;

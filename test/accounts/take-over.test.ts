@@ -333,6 +333,48 @@ describe('an address that its owner never proved', () => {
     assert.deepEqual(await count(), { keys: 0, users: 1, webhooks: 1, enabled: 0 });
   });
 
+  test('nor do they make or connect an instance, or give it a proxy', async () => {
+    const email = newEmail();
+    const { password, key } = await quickRegister(email);
+    const { jwt, userId, companyId } = personOf(await logIn(server, email, password), email, password, key);
+    const made = await api('POST', '/v1/instances', { jwt, body: { name: 'planted' } });
+    const proxied = 'socks5://proxy.example.test:1080';
+    await server.db.query(
+      `UPDATE instances SET driver = 'whatsapp', wanted = 'connected', proxy = 'sealed', proxy_shown = $2 WHERE id = $1`,
+      [made.body.id, proxied],
+    );
+    const client = await server.db.pool.connect();
+    try {
+      await client.query('BEGIN');
+      const user = (await findAccountUser(client, userId, { lock: true }))!;
+      const mails = { queue: async () => null } as never;
+      await takeOver({ clock: server.clock, mails }, client, { user, by: 'google', traceId: null });
+      const underWay = [
+        api('POST', '/v1/instances', { jwt, body: { name: 'another' } }),
+        api('PATCH', `/v1/instances/${made.body.id}`, { jwt, body: { proxy: proxied } }),
+        api('POST', `/v1/instances/${made.body.id}/connect`, { jwt }),
+        api('POST', `/v1/instances/${made.body.id}/pairing-code`, { jwt, body: { phone: '5511999990000' } }),
+      ];
+      await waitFor(async () => {
+        const { rows } = await server.db.query<{ n: number }>(
+          `SELECT count(*) AS n FROM pg_stat_activity
+           WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        );
+        return rows[0]!.n === underWay.length;
+      }, 20_000);
+      await client.query('COMMIT');
+      const answers = await Promise.all(underWay);
+      const { rows } = await client.query(
+        'SELECT name, wanted, proxy_shown FROM instances WHERE company_id = $1 ORDER BY name',
+        [companyId],
+      );
+      assert.deepEqual(rows, [{ name: 'planted', wanted: 'disconnected', proxy_shown: null }]);
+      for (const answer of answers) refused(answer, 401, 'PASSWORD_CHANGED');
+    } finally {
+      client.release();
+    }
+  });
+
   describe('that registered a company', () => {
     /**
      * Everything that a squatter can create in it: a second owner with a mailbox of their own, a key, hooks, a phone.

@@ -166,6 +166,25 @@ describe('an owner who is made an agent meanwhile', () => {
     );
   });
 
+  test('makes, changes, connects and pairs no instance any more', async () => {
+    const founder = await newOwner(server);
+    const person = await newMember(server, founder, 'admin');
+    const made = await api('POST', '/v1/instances', { jwt: founder.jwt, body: { name: 'first' } });
+    const { jwt } = person;
+    const answers = await during(person, demoted(person), () => [
+      api('POST', '/v1/instances', { jwt, body: { name: 'second' } }),
+      api('PATCH', `/v1/instances/${made.body.id}`, { jwt, body: { name: 'theirs' } }),
+      api('POST', `/v1/instances/${made.body.id}/connect`, { jwt }),
+      api('POST', `/v1/instances/${made.body.id}/pairing-code`, { jwt, body: { phone: '5511999990000' } }),
+    ]);
+    for (const answer of answers) refused(answer, 403, 'INSUFFICIENT_PERMISSIONS');
+    const { body } = await api('GET', '/v1/instances', { jwt: founder.jwt });
+    assert.deepEqual(
+      body.data.map((instance: { name: string; state: string }) => [instance.name, instance.state]),
+      [['first', 'CREATED']],
+    );
+  });
+
   test('does make them when the new role allows it', async () => {
     const founder = await newOwner(server);
     const person = await newMember(server, founder, 'admin');
