@@ -215,8 +215,8 @@ const NO_WORK =
   'NOT EXISTS (SELECT FROM outbox o WHERE o.instance_id = m.instance_id AND o.message_id = m.id)';
 
 /**
- * The range of ids is spelled as in `ownedSql`, for the same reason. A scheduled send has its id from when it was scheduled, so
- * the time of the message counts as well.
+ * The range of ids is spelled as in `ownedSql`, for the same reason. A scheduled send has its id before it is a message, so the
+ * time of the message counts as well.
  */
 const PAGE = {
   name: 'archive-page',

@@ -37,6 +37,17 @@ export function newId(): string {
   return v7({ msecs, seq, random });
 }
 
+let seqAt = 0;
+
+/**
+ * An id that stands among those of {@link newId} at a later time: that of a message which is sent then. Those that one
+ * process makes for one moment ascend.
+ */
+export function newIdAt(time: Date): string {
+  seqAt = (seqAt + 1) >>> 0;
+  return v7({ msecs: time.getTime(), seq: seqAt, random: drawBytes(RANDOM_BYTES) });
+}
+
 /** When an id of {@link newId} was made, in Unix milliseconds. */
 export function timeOfId(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);

@@ -48,6 +48,7 @@ interface Due {
   instance_id: string;
   type: Schedulable;
   send_at: Date;
+  created_at: Date;
   body: Record<string, unknown>;
   idempotency_key: string;
   force: boolean;
@@ -102,7 +103,7 @@ async function claimDue(deps: FireDeps): Promise<Due[]> {
  * behind it. A worker that may have been declared dead accepts no more: its successor may be working on an earlier one.
  */
 async function fireInOrder(deps: FireDeps, due: readonly Due[]): Promise<void> {
-  const prepared = await Promise.allSettled(due.map((row) => prepare(deps, row)));
+  const prepared = await Promise.allSettled(due.map(async (row) => prepareSend(deps, requestOf(row))));
   for (const [nth, row] of due.entries()) {
     try {
       const alive = deps.pulse?.isAlive() ?? true;
@@ -118,13 +119,13 @@ async function fireInOrder(deps: FireDeps, due: readonly Due[]): Promise<void> {
   }
 }
 
-/** The statement gives the rows in any order. Ids tell which of one moment was scheduled first. */
+/** The statement gives the rows in any order. Ids tell which of those that a process scheduled at once came first. */
 function inOrder(a: Due, b: Due): number {
-  return a.send_at.getTime() - b.send_at.getTime() || (a.id < b.id ? -1 : 1);
-}
-
-async function prepare(deps: FireDeps, row: Due): Promise<PreparedSend> {
-  return prepareSend(deps, requestOf(row));
+  return (
+    a.send_at.getTime() - b.send_at.getTime() ||
+    a.created_at.getTime() - b.created_at.getTime() ||
+    (a.id < b.id ? -1 : 1)
+  );
 }
 
 /** Accepts the send, or ends it with the reason of the refusal. `again`: the obstacle may pass. */
@@ -147,10 +148,6 @@ async function fire(
   return 'ended';
 }
 
-function keyScopeOf(row: Due): string {
-  return `scheduled ${row.id}`;
-}
-
 function requestOf(row: Due): SendRequest & { traceId: string; messageId: string } {
   return {
     principal: principalOf(row),
@@ -159,7 +156,7 @@ function requestOf(row: Due): SendRequest & { traceId: string; messageId: string
     idempotencyKey: row.idempotency_key,
     force: row.force,
     body: row.body,
-    keyScope: keyScopeOf(row),
+    keyScope: `scheduled ${row.id}`,
     traceId: row.trace_id,
     messageId: row.id,
   };
@@ -294,7 +291,7 @@ WHERE id IN (
     AND NOT EXISTS (
       SELECT FROM scheduled_sends held
       WHERE held.instance_id = ANY (ARRAY[due.instance_id]) AND held.status = 'claimed' AND NOT ${claimIsOver('held')}
-        AND (held.send_at, held.id) < (due.send_at, due.id))
-  ORDER BY send_at, id LIMIT $3 FOR UPDATE SKIP LOCKED)
-RETURNING id, company_id, instance_id, type, send_at, body, idempotency_key, force, claimed_at, user_id,
+        AND (held.send_at, held.created_at, held.id) < (due.send_at, due.created_at, due.id))
+  ORDER BY send_at, created_at, id LIMIT $3 FOR UPDATE SKIP LOCKED)
+RETURNING id, company_id, instance_id, type, send_at, created_at, body, idempotency_key, force, claimed_at, user_id,
           token_id, is_superadmin, trace_id`;

@@ -16,10 +16,10 @@ interface Row extends Omit<ScheduledSend, 'send_at' | 'created_at' | 'body' | 'b
 // Pages have numbers, so none is shortened: the next one would begin behind rows that nobody saw.
 const LIST = `
 WITH RECURSIVE page AS MATERIALIZED (
-  SELECT id, send_at FROM scheduled_sends WHERE instance_id = $1 AND ($2::text IS NULL OR status = $2)
-  ORDER BY send_at, id LIMIT $3 OFFSET $4
+  SELECT id, send_at, created_at FROM scheduled_sends WHERE instance_id = $1 AND ($2::text IS NULL OR status = $2)
+  ORDER BY send_at, created_at, id LIMIT $3 OFFSET $4
 ), listed AS MATERIALIZED (
-  SELECT array_agg(id ORDER BY send_at, id) AS ids FROM page
+  SELECT array_agg(id ORDER BY send_at, created_at, id) AS ids FROM page
 ), ${fittingSql({
   table: 'scheduled_sends',
   column: 'body',
@@ -29,7 +29,7 @@ WITH RECURSIVE page AS MATERIALIZED (
 SELECT s.id, s.instance_id, s.type, s.send_at, s.status, s.idempotency_key, s.failed_reason, s.created_at,
   CASE WHEN f.id IS NOT NULL THEN s.body END AS body
 FROM page JOIN scheduled_sends s ON s.id = page.id LEFT JOIN fitting f ON f.id = s.id
-ORDER BY s.send_at, s.id`;
+ORDER BY s.send_at, s.created_at, s.id`;
 
 /** The scheduled sends of an instance, the next one first, with bodies as far as LIM-10 goes. 404 INSTANCE_NOT_FOUND. */
 export async function listScheduled(

@@ -16,7 +16,7 @@ import type { Sql } from '../platform/database/db.ts';
 import { answeringInTime, type DatabaseWait } from '../platform/database/in-time.ts';
 import { DAY_MS } from '../platform/durations.ts';
 import { canonicalJson, hashKey } from '../platform/hashes.ts';
-import { isUuid, newId } from '../platform/ids.ts';
+import { isUuid, newIdAt } from '../platform/ids.ts';
 import { type PrepareDeps, type PreparedSend, prepareSend } from './prepare-send.ts';
 import { requireScheduleRoom } from './schedule-room.ts';
 
@@ -57,7 +57,7 @@ export async function scheduleSend(
   const kept = { ...withMediaId(body, prepared.mediaId) };
   const bodyHash = hashKey(canonicalJson([type, sendAt.toISOString(), prepared.body]));
   return deps.db.transaction((sql) => {
-    const row = { id: newId(), type, sendAt, body: kept, bodyHash, now: deps.clock.now() };
+    const row = { type, sendAt, body: kept, bodyHash, now: deps.clock.now() };
     return writeOnce(sql, input, row, refusal);
   });
 }
@@ -83,7 +83,6 @@ function withMediaId(body: Record<string, unknown>, mediaId: string | undefined)
 }
 
 interface NewRow {
-  id: string;
   type: Operation;
   sendAt: Date;
   body: Record<string, unknown>;
@@ -121,8 +120,10 @@ async function writeOnce(
   if (unfit) throw unfit;
   if (!input.force && settingsOf(settings).passive_mode_enabled) throw apiError('PASSIVE_MODE_ENABLED');
   await requireScheduleRoom(sql, company_id);
+  // Messages are listed in the order of their ids: this one stands where it is sent.
+  const id = newIdAt(row.sendAt);
   await sql.query(INSERT, [
-    row.id,
+    id,
     company_id,
     instanceId,
     row.type,
@@ -138,7 +139,7 @@ async function writeOnce(
     keyId,
     row.bodyHash,
   ]);
-  return { ...accepted(row.id, 'scheduled', row.sendAt, idempotencyKey), replayed: false };
+  return { ...accepted(id, 'scheduled', row.sendAt, idempotencyKey), replayed: false };
 }
 
 function accepted(

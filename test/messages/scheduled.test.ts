@@ -7,7 +7,8 @@ import { SCHEDULABLE, type Schedulable } from '@posthorn/contract/message-types.
 import { messagingContract } from '@posthorn/contract/messaging/index.ts';
 import { scheduleBody } from '@posthorn/contract/messaging/scheduled.ts';
 import { metaOf } from '@posthorn/contract/route-meta.ts';
-import { createTestClock, type TestClock } from '@posthorn/core/platform/process/clock.ts';
+import { dateIdsBy } from '@posthorn/core/platform/ids.ts';
+import { createTestClock, systemClock, type TestClock } from '@posthorn/core/platform/process/clock.ts';
 import { waitFor } from '../support/process.ts';
 import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
 
@@ -435,5 +436,25 @@ describe('a scheduled send', () => {
       (await pipeline.shown(phone)).map(({ text }) => text),
       ['2.7', '3.6', '4.5', '5.4', '5.8', '5.9', '5.10', '6.3', '7.2', '8.1', '9.0'],
     );
+  });
+
+  test('stands among the messages where it was sent, and not where it was scheduled', async (t) => {
+    dateIdsBy(clock);
+    t.after(() => dateIdsBy(systemClock));
+    const phone = pipeline.newPhone();
+    const send = async (text: string) => pipeline.send(instance, '/messages/text', { to: phone, text });
+    const listed = async (query = '') =>
+      (await pipeline.call(instance, 'GET', `/messages${query}`)).body.data.map(
+        (message: { content: { text: string } }) => message.content.text,
+      );
+    const body = { type: 'text', send_at: inMinutes(10), body: { to: phone, text: 'scheduled' } };
+    assert.equal((await schedule(body)).status, 202);
+    await pass(9);
+    const { message_id: before } = await send('before');
+    await pass(1);
+    await tick(async () => (await pipeline.shown(phone)).length === 2);
+    await send('after');
+    assert.deepEqual(await listed(), ['after', 'scheduled', 'before']);
+    assert.deepEqual(await listed(`?after=${before}`), ['scheduled', 'after']);
   });
 });
