@@ -46,7 +46,11 @@ export async function listEvents(
     found.push(...read.events);
     after = read.next;
     if (read.ahead) return { data: [], next_cursor: encodeCursor(after), reset: true };
-    if (!read.more) return { data: found.map(toListed), next_cursor: null, reset };
+    // Without an event there is no other cursor to go on with, and the given one would be answered so again.
+    if (!read.more) {
+      const isStuck = reset && found.length === 0;
+      return { data: found.map(toListed), next_cursor: isStuck ? encodeCursor(after) : null, reset };
+    }
     room = roomBeside(found, query.limit);
   }
   return { data: found.map(toListed), next_cursor: encodeCursor(after), reset };

@@ -455,6 +455,15 @@ describe('GET /v1/events', () => {
     const expired = await list(encodeCursor({ tx: 1, id: 1, atMs: nowMs - 15 * 86_400_000 }));
     assert.equal(expired.reset, true);
     assert.deepEqual(expired.data, kept.data, 'and what is kept follows all the same');
+    const rare = '&types=message_template.quality_changed';
+    const empty = await list(encodeCursor({ tx: 1, id: 1, atMs: nowMs - 15 * 86_400_000 }) + rare);
+    assert.deepEqual([empty.reset, empty.data], [true, []]);
+    const afterEmpty = await list(empty.next_cursor! + rare);
+    assert.deepEqual(
+      [afterEmpty.reset, afterEmpty.next_cursor],
+      [false, null],
+      'there is a cursor to go on with',
+    );
     const ahead = await list(encodeCursor({ tx: Number.MAX_SAFE_INTEGER, id: 0, atMs: nowMs }));
     assert.deepEqual([ahead.reset, ahead.data], [true, []]);
     const next = await emit();
