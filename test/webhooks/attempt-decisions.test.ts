@@ -139,6 +139,14 @@ test('an attempt ends in the outcome of its answer or failure', () => {
     ['no connection', { statusCode: null, err: cut, response: '' }, 0, 'connection', 5, 'cut off'],
     ['an error of the receiver', { statusCode: 500 }, 1, 'server_5xx', 60, 'ok'],
     ['it asks for more time', { statusCode: 503, retryAfter: '90' }, 1, 'server_5xx', 90, 'ok'],
+    [
+      'it asks for a thousand years',
+      { statusCode: 503, retryAfter: '31536000000' },
+      1,
+      'server_5xx',
+      86_400,
+      'ok',
+    ],
     ['the last attempt', { statusCode: 500 }, 7, 'server_5xx', null, 'ok'],
     ['gone for good', { statusCode: 410 }, 0, 'permanent_4xx', null, 'ok'],
   ];
