@@ -8,6 +8,7 @@ import { readKnownJid } from '../lids/read-phones.ts';
 import { findReferenced } from '../messages/find-referenced.ts';
 import type { Bus } from '../platform/broker/bus.ts';
 import { ADVISORY_LOCKS } from '../platform/database/advisory-locks.ts';
+import { isUnavailable } from '../platform/database/database-errors.ts';
 import { oneRow } from '../platform/database/one-row.ts';
 import { MINUTE_MS } from '../platform/durations.ts';
 import type { Log } from '../platform/process/log.ts';
@@ -187,6 +188,7 @@ async function conclude(
   const now = deps.clock.now();
   if (!(err instanceof ApiError))
     deps.log.warn({ err, scheduled_id: row.id, trace_id: row.trace_id }, 'a scheduled send failed');
+  if (isUnavailable(err)) return 'again';
   // The accept that the database did not answer may have been committed, or be committed yet: its key tells.
   if (prepared !== null && err instanceof ApiError && err.code === 'SERVICE_UNAVAILABLE') return 'again';
   const passing = !(err instanceof ApiError) || RETRIED.has(err.code);

@@ -123,6 +123,24 @@ test('a long overdue send is not told as failed while the database cannot say wh
   assert.deepEqual(await acceptedBy(instanceId), TEXTS);
 });
 
+test('a long overdue send is not told as failed while the database cannot say what it refers to', async () => {
+  const instanceId = await scheduleTexts(1);
+  await parts.db.query(`UPDATE scheduled_sends SET type = 'reaction', body = $2 WHERE instance_id = $1`, [
+    instanceId,
+    { to: '5511987654321', message_id: '3EB0C0FFEE12345678AB', emoji: '👍' },
+  ]);
+  parts.clock.advance(20 * 60_000);
+  const away = async (query: { name?: string }, values?: unknown[]) => {
+    if (query.name === 'messages-find-referenced') throw new Error('Connection terminated unexpectedly');
+    return (parts.db.query as (...args: unknown[]) => Promise<unknown>)(query, values);
+  };
+  await fire(await newPulse(100), { query: away as Parts['db']['query'] });
+  assert.deepEqual(await statusesOf(instanceId), ['claimed']);
+  parts.clock.advance(15_000);
+  await fire(await newPulse(100));
+  assert.deepEqual(await statusesOf(instanceId), ['queued']);
+});
+
 test('scheduled sends of one company that are due in great number do not hold up those of another one', async () => {
   const many = await scheduleTexts(250);
   const more = await scheduleTexts(250);
