@@ -117,3 +117,37 @@ test('a 410 that waits for a change of its webhook finds it changed', async () =
   const { rows } = await db.query('SELECT enabled FROM webhooks WHERE id = $1', [webhookId]);
   assert.deepEqual(rows, [{ enabled: true }]);
 });
+
+for (const [state, furtherMs] of [
+  ['open', 0],
+  ['probing', 200_000],
+] as const) {
+  test(`a webhook whose endpoint hung for long is tried at once when its owner changes it (${state})`, async (t) => {
+    const { parts } = messaging;
+    const owner = await seedCompany(parts.db);
+    const hanging = await startReceiver(() => undefined);
+    const fine = await startReceiver();
+    const webhook = await seedWebhook(parts.db, owner.companyId, hanging.url);
+    const dispatcher = await startDispatcher(parts, { timeoutMs: 2_000 });
+    t.after(() => Promise.all([dispatcher.close(), hanging.close(), fine.close()]));
+    const timeouts = (count: number) =>
+      waitFor(async () => (await logsOf(parts.db, webhook.id)).length >= count, 60_000);
+    await emitEvents(parts, owner.companyId, 1);
+    await timeouts(1);
+    // It has been away for so long that its breaker stays open for 100 s.
+    const realNow = performance.now.bind(performance);
+    let ahead = 2_000_000;
+    t.mock.method(performance, 'now', () => realNow() + ahead);
+    await emitEvents(parts, owner.companyId, 8);
+    await timeouts(5);
+    await waitFor(() => dispatcher.load().held === 0);
+    ahead += furtherMs;
+    if (state === 'probing') await waitFor(() => dispatcher.load().inFlight === 1);
+    const path = `/v1/webhooks/${webhook.id}`;
+    const answer = await messaging.call('PATCH', path, { key: owner.apiKey, body: { url: fine.url } });
+    assert.equal(answer.status, 200, answer.text);
+    const [event] = await emitEvents(parts, owner.companyId, 1);
+    const isThere = () => fine.received.some(({ headers }) => headers['webhook-id'] === event!.eventId);
+    await waitFor(isThere, 45_000, { what: 'the new address gets the event' });
+  });
+}

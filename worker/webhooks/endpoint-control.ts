@@ -91,6 +91,11 @@ export function learn(
   control.openUntilMs = attempt.nowMs + Math.min(Math.max(waitMs, OPEN_MIN_MS), OPEN_MAX_MS);
 }
 
+/** The next attempt at it is a probe that may be made now. */
+export function endBreak(control: EndpointControl, nowMs: number): void {
+  control.openUntilMs = Math.min(control.openUntilMs, nowMs);
+}
+
 /** Maximum attempts in progress at this moment: none while the breaker is open, then one probe. */
 export function allowedInFlight(control: EndpointControl, nowMs: number): number {
   if (control.openUntilMs === 0) return control.cap;

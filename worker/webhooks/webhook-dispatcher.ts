@@ -39,7 +39,7 @@
  *   probing  the wait is over: gets one attempt at a time.
  *
  *   closed -> open     five slow faults without an answer between them: timeouts, or other faults that took 5 s.
- *   open -> probing    the wait is over.
+ *   open -> probing    the wait is over, or the webhook was changed.
  *   probing -> closed  it answered; the cap starts at 4. A late answer closes an open breaker too.
  *   probing -> open    another slow fault. A quick fault changes nothing.
  *
@@ -79,6 +79,7 @@ import {
   release,
   type WebhookDispatcherDeps,
 } from './dispatcher-context.ts';
+import { endBreak } from './endpoint-control.ts';
 import { createEndpoints, desiredOf, type Endpoint, type HeldDelivery } from './endpoints.ts';
 import { createWorkFinder } from './find-work.ts';
 import { type AttemptResult, disableGoneWebhook } from './record-attempts.ts';
@@ -171,10 +172,17 @@ function onNotification(context: DispatcherContext, notification?: string): void
   if (context.isStopping || notification === context.ownNotification) return;
   const changed = notification === undefined ? null : changedWebhook(notification);
   const company = notification === undefined ? null : changedCompany(notification);
-  if (changed !== null) forgetConfig(context, changed);
+  if (changed !== null) onChanged(context, changed);
   else if (company !== null) onCompany(context, company);
   else if (notification === RETRIES_NOTIFICATION) context.finder.onRetries();
   else context.finder.onNew();
+}
+
+/** Its owner may have given it another address, or mended it: it is tried at once, also while its breaker is open. */
+function onChanged(context: DispatcherContext, webhookId: number): void {
+  const endpoint = context.endpoints.all.get(webhookId);
+  if (endpoint) endBreak(endpoint.control, performance.now());
+  forgetConfig(context, webhookId);
 }
 
 /**
