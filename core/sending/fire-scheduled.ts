@@ -1,5 +1,5 @@
 import { ApiError } from '@posthorn/contract/api-error.ts';
-import { parseRecipient, phoneOf } from '@posthorn/contract/jid.ts';
+import { parseRecipient, phoneOf, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import type { Schedulable } from '@posthorn/contract/message-types.ts';
 import type { Principal } from '../access/principal.ts';
 import { buildEvent, subjectOf } from '../events/build-event.ts';
@@ -269,6 +269,7 @@ async function familyOf(
 }
 
 function chatOf(row: Due): string {
+  if (row.type.startsWith('status_')) return STATUS_BROADCAST;
   const parsed = parseRecipient(String(row.body.to ?? ''));
   return 'jid' in parsed ? parsed.jid : '';
 }

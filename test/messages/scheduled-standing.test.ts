@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import { newId } from '@posthorn/core/platform/ids.ts';
 import { createAcceptor } from '@posthorn/core/sending/accept-send.ts';
 import { type FireDeps, fireScheduled } from '@posthorn/core/sending/fire-scheduled.ts';
@@ -36,10 +37,11 @@ function fire(
   pulse: Pulse,
   db: Partial<Parts['db']> = {},
   acceptor: FireDeps['acceptor'] = createAcceptor(parts),
+  // Texts have none.
+  media: Partial<FireDeps['media']> = {},
 ): Promise<number> {
   const deps = { ...parts, db: { ...parts.db, ...db }, acceptor, pulse };
-  // Texts have no media.
-  return fireScheduled({ ...deps, media: {} as FireDeps['media'] });
+  return fireScheduled({ ...deps, media: media as FireDeps['media'] });
 }
 
 const TEXTS = ['first', 'second', 'third'];
@@ -139,6 +141,24 @@ test('a long overdue send is not told as failed while the database cannot say wh
   parts.clock.advance(15_000);
   await fire(await newPulse(100));
   assert.deepEqual(await statusesOf(instanceId), ['queued']);
+});
+
+test('a scheduled status that fails without its media is told of the chat of statuses', async () => {
+  const instanceId = await scheduleTexts(1);
+  await parts.db.query(`UPDATE scheduled_sends SET type = 'status_image', body = $2 WHERE instance_id = $1`, [
+    instanceId,
+    { media_id: randomUUID() },
+  ]);
+  parts.clock.advance(20 * 60_000);
+  await fire(await newPulse(100), {}, undefined, { find: async () => null });
+  const { rows } = await parts.db.query<{ type: string; data: { chat: string; from: string } }>(
+    'SELECT type, data FROM events WHERE instance_id = $1',
+    [instanceId],
+  );
+  assert.deepEqual(
+    rows.map(({ type, data }) => [type, data.chat, data.from]),
+    [['status_image.delivery_failed', STATUS_BROADCAST, STATUS_BROADCAST]],
+  );
 });
 
 test('scheduled sends of one company that are due in great number do not hold up those of another one', async () => {
