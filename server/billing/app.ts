@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { billingContract } from '@posthorn/contract/billing/index.ts';
 import { billingInternal } from '@posthorn/contract/billing/internal.ts';
-import type { Authenticator } from '@posthorn/core/access/principal.ts';
+import { checkPrincipal } from '@posthorn/core/access/lock-principal.ts';
+import type { Authenticator, Principal } from '@posthorn/core/access/principal.ts';
 import type { BillingDeps } from '@posthorn/core/billing/deps.ts';
 import { checkSecret } from '@posthorn/core/billing/provider-events/ingest-event.ts';
 import { cancelCompany } from '@posthorn/core/billing/subscriptions/cancel-company.ts';
@@ -70,6 +71,7 @@ export async function createBillingServer(deps: BillingServerDeps): Promise<Bill
     envelope: 'reduced' as const,
     cors: createCors(deps.frontendUrl),
     authenticator: deps.authenticator,
+    checkPrincipal: (principal: Principal) => checkPrincipal(deps.db, principal),
     csrfTokensOf: deps.csrfTokensOf,
     rateLimiter: deps.rateLimiter,
     shedder: createLoadShedder({

@@ -16,6 +16,8 @@ export interface GateDeps {
   csrfTokensOf: CsrfTokensOf;
   /** Limits for unauthenticated callers, by address. */
   strangers: StrangerLimits;
+  /** Throws if credentials that were admitted are no longer valid: asked again after a body that took long. */
+  checkPrincipal: (principal: Principal) => Promise<void>;
   /** Redeems a ticket of `POST /v1/events/ticket` instead of credentials; only routes with `ticket`. */
   redeemTicket?: (ticket: string) => Promise<Principal>;
   /** Accepts a JWT or the refresh cookie; only routes with `jwt_or_cookie` (ACC-25). */

@@ -151,12 +151,16 @@ function openGate(deps: ServeDeps, prepared: PreparedRoute): Middleware {
   };
 }
 
+/** A body that takes longer comes slowly, or its client holds it back. */
+const LATE_BODY_MS = 5_000;
+
 /**
  * Reads the body for the adapter to validate, and validates the path. A body with media is received and
- * validated here, because its file must always be released.
+ * validated here, because its file must always be released. A client that holds a body back must not send with
+ * it after its credentials were revoked.
  */
 function readBody(deps: ServeDeps, prepared: PreparedRoute): Middleware {
-  const received = (request: Request, body: unknown, next: NextFunction): void => {
+  const take = (request: Request, body: unknown, next: NextFunction): void => {
     try {
       checkPath(prepared, request.call!);
     } catch (err) {
@@ -166,6 +170,15 @@ function readBody(deps: ServeDeps, prepared: PreparedRoute): Middleware {
     // An absent body counts as an empty one, so the answer names the first missing field.
     request.body = body === undefined ? {} : body;
     next();
+  };
+  const received = (request: Request, body: unknown, next: NextFunction): void => {
+    const { admitted, startedAt, gateMs } = request.call!;
+    const now = performance.now();
+    if (admitted === null || now - startedAt - gateMs < LATE_BODY_MS) {
+      take(request, body, next);
+      return;
+    }
+    inTime(deps.checkPrincipal(admitted), now + DATABASE_WAIT_MS).then(() => take(request, body, next), next);
   };
   if (prepared.meta.raw === 'multipart') {
     const { mediaBodies } = deps;

@@ -1,5 +1,7 @@
 import { PLAYGROUND_MEDIA_MAX_BYTES, WEBHOOK_PAYLOAD_RETENTION_DAYS } from '@posthorn/contract/limits.ts';
 import { messagingContract } from '@posthorn/contract/messaging/index.ts';
+import { checkPrincipal } from '@posthorn/core/access/lock-principal.ts';
+import type { Principal } from '@posthorn/core/access/principal.ts';
 import { createBillingClient } from '@posthorn/core/accounts/company/billing-client.ts';
 import { createAccounts } from '@posthorn/core/accounts/create-accounts.ts';
 import { createOAuthProviders } from '@posthorn/core/accounts/oauth/create-providers.ts';
@@ -127,6 +129,7 @@ export async function createMessagingServer(deps: MessagingDeps): Promise<Messag
     envelope: 'full' as const,
     cors: createCors(config.FRONTEND_URL),
     authenticator: accounts.authenticator,
+    checkPrincipal: (principal: Principal) => checkPrincipal(db, principal),
     csrfTokensOf,
     authenticateAccount: accounts.authenticator.authenticateAccount,
     redeemTicket: tickets.redeem,

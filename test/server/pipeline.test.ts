@@ -86,6 +86,7 @@ describe('the pipeline that every request passes', () => {
       cors: createCors(config.FRONTEND_URL),
       metrics,
       authenticator,
+      checkPrincipal: async () => undefined,
       csrfTokensOf: () => ['abc'],
       rateLimiter: createRateLimiter(parts),
       shedder: createLoadShedder({ probe: async () => undefined, metrics }),
