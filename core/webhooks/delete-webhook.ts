@@ -14,7 +14,13 @@ export async function deleteWebhook(
   const { id } = await loadWebhook(reachOf(deps.orm, input.principal), input.webhookId);
   await deps.db.transaction(async (sql) => {
     await sql.query('DELETE FROM webhooks WHERE id = $1', [id]);
-    await sql.query('DELETE FROM webhook_deliveries WHERE webhook_id = $1', [id]);
+    await sql.query(DELETE_DELIVERIES, [id]);
   });
   deps.bus.notify('deliveries', webhookNotification(id));
 }
+
+/** Locked by their ids, as where workers record what came of them: of two orders each could wait for the other. */
+const DELETE_DELIVERIES = `
+DELETE FROM webhook_deliveries WHERE id IN (
+  SELECT id FROM webhook_deliveries WHERE webhook_id = $1 ORDER BY id FOR UPDATE
+)`;

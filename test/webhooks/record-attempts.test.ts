@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { recordAttempts } from '@posthorn/worker/webhooks/record-attempts.ts';
+import { someoneWaits } from '../support/locks.ts';
 import { createParts, type Parts } from '../support/parts.ts';
+import { waitFor } from '../support/process.ts';
 import { seedCompany } from '../support/seed.ts';
 import { emitEvents, logsOf, pendingOf, seedWebhook, successOf } from './support.ts';
 
@@ -55,4 +57,31 @@ test('results lock their deliveries in the order of ids, whatever order they cam
   });
   await recording;
   assert.equal(await pendingOf(parts.db, id), 0);
+});
+
+test('a failure and a success lock their deliveries in that order too', async () => {
+  const { companyId } = await seedCompany(parts.db);
+  const { id } = await seedWebhook(parts.db, companyId, 'http://127.0.0.1:9/');
+  await emitEvents(parts, companyId, 2);
+  const { rows } = await parts.db.query<{ id: number }>(
+    'SELECT id FROM webhook_deliveries WHERE webhook_id = $1 ORDER BY id',
+    [id],
+  );
+  const [failed, done] = rows.map((row) => row.id) as [number, number];
+  let recording: Promise<void> | undefined;
+  // The locks of a manual retry.
+  await parts.db.transaction(async (sql) => {
+    const lock = (deliveryId: number) =>
+      sql.query('SELECT 1 FROM webhook_deliveries WHERE id = $1 FOR UPDATE', [deliveryId]);
+    await lock(failed);
+    recording = recordAttempts(parts.db, [
+      { ...successOf(failed), errorClass: 'server_5xx', statusCode: 500, nextAttemptAt: new Date() },
+      successOf(done),
+    ]);
+    recording.catch(() => undefined);
+    await waitFor(() => someoneWaits(parts.db));
+    await lock(done);
+  });
+  await recording;
+  assert.equal(await pendingOf(parts.db, id), 1);
 });

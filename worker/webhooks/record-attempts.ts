@@ -44,7 +44,9 @@ export async function recordAttempts(sql: Sql, results: readonly AttemptResult[]
     urlAt: urls.indexOf(webhookUrl),
     typeAt: types.indexOf(eventType),
   }));
-  await sql.query(RECORD({ results: rows }, { urls: [...urls.values], types: [...types.values] }));
+  const kinds = new Set(results.map((result) => result.nextAttemptAt === null));
+  const record = kinds.size > 1 ? RECORD_BOTH : RECORD;
+  await sql.query(record({ results: rows }, { urls: [...urls.values], types: [...types.values] }));
 }
 
 /** Repeated texts are sent once, and each row holds their index. */
@@ -58,29 +60,34 @@ function distinct(texts: readonly string[]): { values: Iterable<string>; indexOf
 // Each result comes out of the statement that touched its delivery: joining the two afterwards would take n
 // times n steps, because the planner can't know how many rows they return (10 of 17 ms for 256 results).
 const TOUCHED = `d.company_id, d.webhook_id, d.event_id, d.event_created_at, r.*`;
-const RECORD = statementOfRows({
-  name: 'attempts-record',
-  sets: {
-    results: {
-      deliveryId: 'bigint',
-      attempt: 'integer',
-      urlAt: 'integer',
-      typeAt: 'integer',
-      instanceId: 'uuid',
-      statusCode: 'integer',
-      errorClass: 'text',
-      response: 'text',
-      latencyMs: 'integer',
-      endedAt: 'timestamptz',
-      nextAttemptAt: 'timestamptz',
-      earlyFrom: 'timestamptz',
+const HELD = `, held AS MATERIALIZED (
+  SELECT id FROM webhook_deliveries WHERE id = ANY (ARRAY(SELECT "deliveryId" FROM r)) ORDER BY id FOR UPDATE
+)`;
+const recording = (name: string, { locks }: { locks: boolean }) =>
+  statementOfRows({
+    name,
+    sets: {
+      results: {
+        deliveryId: 'bigint',
+        attempt: 'integer',
+        urlAt: 'integer',
+        typeAt: 'integer',
+        instanceId: 'uuid',
+        statusCode: 'integer',
+        errorClass: 'text',
+        response: 'text',
+        latencyMs: 'integer',
+        endedAt: 'timestamptz',
+        nextAttemptAt: 'timestamptz',
+        earlyFrom: 'timestamptz',
+      },
     },
-  },
-  values: ['urls', 'types'],
-  text: ({ results, urls, types }) => `
-WITH r AS ${results}, finished AS (
+    values: ['urls', 'types'],
+    text: ({ results, urls, types }) => `
+WITH r AS ${results}${locks ? HELD : ''}, finished AS (
   DELETE FROM webhook_deliveries d USING r
   WHERE d.id = ANY (ARRAY[r."deliveryId"]) AND d.attempts = r.attempt - 1 AND r."nextAttemptAt" IS NULL
+    ${locks ? 'AND (SELECT count(*) FROM held) > 0' : ''}
   RETURNING ${TOUCHED}
 ), postponed AS (
   UPDATE webhook_deliveries d SET attempts = r.attempt, next_attempt_at = r."nextAttemptAt",
@@ -95,7 +102,12 @@ SELECT company_id, webhook_id, (${urls}::text[])["urlAt"], "instanceId", event_i
   event_created_at, attempt, "errorClass" = '', "statusCode", "errorClass", response, "latencyMs", "endedAt"
 FROM (SELECT * FROM finished UNION ALL SELECT * FROM postponed) touched
 ORDER BY "endedAt", "deliveryId"`,
-});
+  });
+
+/** All of one kind: each row is locked as it is changed. */
+const RECORD = recording('attempts-record', { locks: false });
+/** Deliveries that end and others that go on: the first part of the statement would lock its own before the second. */
+const RECORD_BOTH = recording('attempts-record-both', { locks: true });
 
 /**
  * Disables the webhook of an endpoint that answered 410, until its owner enables it again (WHK-11). If the
