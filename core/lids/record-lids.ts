@@ -1,5 +1,6 @@
 import { isLidJid, isUserJid, jidOfPhone } from '@posthorn/contract/jid.ts';
 import type { InstanceScope } from '../access/instance-scope.ts';
+import { lockAcceptOrder } from '../guard/accept-order.ts';
 import { HALF_LIFE_MS } from '../guard/guard.ts';
 import { type RecorderDeps, type Recording, recordUnderLease } from '../instances/create-recorder.ts';
 import type { Lease, Recorded } from '../instances/lock-leases.ts';
@@ -61,6 +62,8 @@ export async function saveLids(
 /** Moves what there is one of for each chat. */
 export async function moveToKnown(sql: Sql, instanceId: string, chats: readonly MovedChat[]): Promise<void> {
   if (chats.length === 0) return;
+  // Else a send that is being accepted could write the count that moves here, as it was before.
+  await lockAcceptOrder(sql, [instanceId]);
   await sql.query({
     name: 'lids-move-guards',
     text: MOVE_GUARDS,
