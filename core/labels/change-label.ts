@@ -1,12 +1,11 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import type { Label } from '@posthorn/contract/messaging/labels.ts';
 import type { Principal } from '../access/principal.ts';
-import { lockDeviceState } from '../instances/device-state.ts';
 import { askForChange } from '../rpc/ask-network.ts';
 import type { RpcDeps } from '../rpc/request-owner.ts';
 import { requireCapable } from '../rpc/require-capable.ts';
 import { requireLabel } from './list-labels.ts';
-import { type LabelScope, type LabelState, storeLabel } from './store-label.ts';
+import { type LabelScope, type LabelState, lockLabels, storeLabel } from './store-label.ts';
 
 export interface LabelInput {
   principal: Principal;
@@ -51,7 +50,7 @@ async function editLabel(
     { label_not_found: () => apiError('NOT_FOUND') },
   );
   await deps.db.transaction(async (sql) => {
-    await lockDeviceState(sql, scope.instanceId);
+    await lockLabels(sql, scope.instanceId);
     await storeLabel(sql, scope, label, { revision, now: deps.clock.now(), isTold: false });
   });
 }

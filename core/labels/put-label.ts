@@ -2,7 +2,7 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import type { LabelledChat, LabelledMessage } from '@posthorn/contract/messaging/labels.ts';
 import { chatJidOf } from '../chats/chat-jid.ts';
 import { wireTarget } from '../content/target.ts';
-import { lockDeviceState } from '../instances/device-state.ts';
+import { readKnownJid } from '../lids/read-phones.ts';
 import { findReferenced } from '../messages/find-referenced.ts';
 import type { NetworkActions } from '../network/actions.ts';
 import { askForChange, type Refusals } from '../rpc/ask-network.ts';
@@ -10,7 +10,7 @@ import type { RpcDeps } from '../rpc/request-owner.ts';
 import { requireCapable } from '../rpc/require-capable.ts';
 import type { LabelInput } from './change-label.ts';
 import { requireLabel } from './list-labels.ts';
-import { fileByMessageId, type LabelBearer, type LabelScope, storeLink } from './store-label.ts';
+import { fileByMessageId, type LabelBearer, type LabelScope, lockLabels, storeLink } from './store-label.ts';
 
 const REFUSALS: Refusals = {
   label_not_found: () => apiError('NOT_FOUND'),
@@ -30,8 +30,9 @@ export async function labelChat(
   const chat = await chatJidOf(deps.db, scope.instanceId, input.chatId);
   await requireLabel(deps.db, scope.instanceId, labelId);
   const args = { label_id: labelId, chat, associated };
-  await put(deps, scope, input, { op: 'label_chat', args, bearer: { labelId, chat, messageKey: '' } });
-  return { label_id: labelId, chat, associated };
+  const bearer = { labelId, chat, messageKey: '' };
+  const stored = await put(deps, scope, input, { op: 'label_chat', args, bearer });
+  return { label_id: labelId, chat: stored.chat, associated };
 }
 
 /** The same for a message, by its UUID or network id. Throws 404 MESSAGE_NOT_FOUND for one that is not there. */
@@ -54,16 +55,20 @@ export async function labelMessage(
   return { label_id: labelId, message_id: message.id, associated };
 }
 
+/** Gives what it stored: while the network is asked, the chat may move to the phone's address. */
 async function put<Op extends 'label_chat' | 'label_message'>(
   deps: RpcDeps,
   scope: LabelScope,
   { principal, instanceId, signal, associated }: LabelInput & { associated: boolean },
   { op, args, bearer }: { op: Op; args: NetworkActions[Op]['args']; bearer: LabelBearer },
-): Promise<void> {
+): Promise<LabelBearer> {
   const revision = await askForChange(deps, { principal, instanceId, op, args, signal }, REFUSALS);
-  await deps.db.transaction(async (sql) => {
-    await lockDeviceState(sql, scope.instanceId);
-    await fileByMessageId(sql, scope, bearer);
-    await storeLink(sql, scope, bearer, associated, { revision, now: deps.clock.now(), isTold: false });
+  return deps.db.transaction(async (sql) => {
+    await lockLabels(sql, scope.instanceId);
+    const chat = await readKnownJid(sql, scope.instanceId, bearer.chat);
+    const stored = { ...bearer, chat };
+    await fileByMessageId(sql, scope, stored);
+    await storeLink(sql, scope, stored, associated, { revision, now: deps.clock.now(), isTold: false });
+    return stored;
   });
 }

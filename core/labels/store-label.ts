@@ -1,4 +1,6 @@
-/** Stores labels. Every function is called under `lockDeviceState`. */
+/** Stores labels. Every function is called under `lockDeviceState`, and by the API under {@link lockLabels}. */
+import { lockDeviceState } from '../instances/device-state.ts';
+import { holdAddresses } from '../instances/lock-leases.ts';
 import type { Sql } from '../platform/database/db.ts';
 
 export interface LabelScope {
@@ -28,6 +30,15 @@ export interface Revised {
   revision: number;
   now: Date;
   isTold: boolean;
+}
+
+/**
+ * For the API: until the end of the transaction nobody else changes the labels of this instance, and no chat that bears one
+ * moves, as while recorders write.
+ */
+export async function lockLabels(sql: Sql, instanceId: string): Promise<void> {
+  await holdAddresses(sql, instanceId);
+  await lockDeviceState(sql, instanceId);
 }
 
 /** Keeps what the highest revision said. A deletion takes off what was put on before it. */
