@@ -1,5 +1,6 @@
 import { isUserJid } from '@posthorn/contract/jid.ts';
 import type { Sql } from '../platform/database/db.ts';
+import { forgetSql } from './other-numbers.ts';
 import { type Person, type PhoneBook, readPhones } from './read-phones.ts';
 
 /**
@@ -18,6 +19,4 @@ export async function forgetMisled(
   return readPhones(sql, people);
 }
 
-const FORGET = `
-DELETE FROM lids l USING unnest($1::uuid[], $2::text[]) AS w (instance_id, lid)
-WHERE l.instance_id = w.instance_id AND l.lid = w.lid`;
+const FORGET = forgetSql('l.lid = w.name');

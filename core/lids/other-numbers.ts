@@ -56,9 +56,24 @@ export async function forgetOtherNumbers(
 ): Promise<void> {
   const numbers = accounts.filter(({ jid }) => mayHaveOtherNumber(jid));
   if (numbers.length === 0) return;
-  await sql.query(
-    `DELETE FROM lids l USING unnest($1::uuid[], $2::text[]) AS w (instance_id, phone)
-     WHERE l.instance_id = w.instance_id AND l.phone = w.phone AND l.lid LIKE '%@${USER_SERVER}'`,
-    [numbers.map(({ instanceId }) => instanceId), numbers.map(({ jid }) => phoneOf(jid))],
-  );
+  await sql.query(FORGET, [
+    numbers.map(({ instanceId }) => instanceId),
+    numbers.map(({ jid }) => phoneOf(jid)),
+  ]);
 }
+
+/**
+ * SQL: removes the rows `l` of `lids` that a condition finds by the names `w.name` of instances, `$1` and `$2`. Recorders do so
+ * before all but the messages that they record, and lock the rows in one order: two never wait for each other in a ring.
+ */
+export function forgetSql(condition: string): string {
+  return `
+WITH held AS MATERIALIZED (
+  SELECT l.instance_id, l.lid FROM unnest($1::uuid[], $2::text[]) AS w (instance_id, name)
+  JOIN lids l ON l.instance_id = w.instance_id AND ${condition}
+  ORDER BY l.instance_id, l.lid FOR UPDATE OF l
+)
+DELETE FROM lids USING held WHERE lids.instance_id = held.instance_id AND lids.lid = held.lid`;
+}
+
+const FORGET = forgetSql(`l.phone = w.name AND l.lid LIKE '%@${USER_SERVER}'`);

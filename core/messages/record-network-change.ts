@@ -32,12 +32,16 @@ export async function recordNetworkChanges(
       client,
       changes.map(({ chat }) => ({ instanceId, jid: chat })),
     );
-    for (const change of changes) {
+    const known = changes.map((change) => ({
+      ...change,
+      chat: knownJid(book, { instanceId, jid: change.chat }),
+    }));
+    if (known.length > 1) await lockAll(client, instanceId, known);
+    for (const change of known) {
       const eventId = idOf(instanceId, change);
       // The same batch may contain a repeat.
       if (events.some((event) => event.eventId === eventId)) continue;
-      const chat = knownJid(book, { instanceId, jid: change.chat });
-      events.push(...(await recordOnce(client, instanceId, { ...change, chat }, eventId, now)));
+      events.push(...(await recordOnce(client, instanceId, change, eventId, now)));
     }
     await tell(events);
   });
@@ -66,6 +70,26 @@ async function recordOnce(
   return first ? [{ ...first, eventId }, ...others] : [];
 }
 
+/** The messages that changes may be about: phones draw ids of 32 digits as well, so only the rows tell whether we sent it. */
+const NAMED = `id = ANY (ARRAY(
+  SELECT id FROM messages WHERE instance_id = $1 AND id = ANY ($2::uuid[])
+  UNION ALL
+  SELECT id FROM messages WHERE instance_id = $1 AND network_id = ANY ($3::text[])
+))`;
+
+function namesOf(instanceId: string, changes: readonly NetworkChange[]): unknown[] {
+  const networkIds = changes.flatMap(({ networkId, chat }) => [networkId, idInChat(networkId, chat)]);
+  return [instanceId, changes.map(({ networkId }) => messageIdOf(networkId)), networkIds];
+}
+
+/** Several in the order of their ids, as receipts lock them: in another order each could wait for the other. */
+async function lockAll(sql: Sql, instanceId: string, changes: readonly NetworkChange[]): Promise<void> {
+  await sql.query(
+    `SELECT 1 FROM messages WHERE ${NAMED} ORDER BY id FOR UPDATE`,
+    namesOf(instanceId, changes),
+  );
+}
+
 /**
  * Finds and locks the message that a change is about. The id alone does not tell which one it is: anybody who has seen
  * an id can give it to a message of their own in another chat, and change that one. Only its author may edit a message;
@@ -74,16 +98,12 @@ async function recordOnce(
 async function lockChanged(
   client: Sql,
   instanceId: string,
-  { networkId, chat, kind, fromMe }: NetworkChange,
+  change: NetworkChange,
 ): Promise<ChangedMessage | undefined> {
+  const { chat, kind, fromMe } = change;
   const found = await client.query<ChangedMessage>(
-    // Phones draw ids of 32 digits as well: only the rows tell whether it was sent from here.
-    `SELECT ${CHANGED_COLUMNS} FROM messages WHERE id IN (
-       SELECT id FROM messages WHERE instance_id = $1 AND id = $2
-       UNION ALL
-       SELECT id FROM messages WHERE instance_id = $1 AND network_id = ANY ($3::text[])
-     ) ORDER BY id FOR UPDATE`,
-    [instanceId, messageIdOf(networkId), [networkId, idInChat(networkId, chat)]],
+    `SELECT ${CHANGED_COLUMNS} FROM messages WHERE ${NAMED} ORDER BY id FOR UPDATE`,
+    namesOf(instanceId, [change]),
   );
   const inChat = found.rows.filter((row) => row.chat_jid === chat);
   const ofAuthor = inChat.find(({ direction }) => (direction === 'outbound') === (fromMe === true));

@@ -117,11 +117,11 @@ async function record(
     }
   }
   if (changes.size === 0) return;
+  await forgetOtherNumbers(client, unfound);
   await client.write(WRITE({ changes: [...changes.values()] }, {}));
   await uncountSends(client, unsent);
   if (stories.length > 0) events.push(...(await recordPosted(client, stories, now)));
   await recordChatTraffic(client, traffic, now);
-  await forgetOtherNumbers(client, unfound);
   await tell(events);
   await countUsage(client, usage, now);
 }
