@@ -1,6 +1,7 @@
 import { buildEvent } from '../events/build-event.ts';
 import type { NewEvent } from '../events/insert-events.ts';
 import { type RecorderDeps, recordUnderLease } from '../instances/create-recorder.ts';
+import { lockDeviceState } from '../instances/device-state.ts';
 import type { Lease, Recorded } from '../instances/lock-leases.ts';
 import { knownJid, type Person, readPhones } from '../lids/read-phones.ts';
 import type { GroupInfo } from '../network/actions.ts';
@@ -29,6 +30,7 @@ export async function recordGroupFacts(
   facts: readonly GroupFact[],
 ): Promise<Recorded> {
   await recordUnderLease(deps, scope.lease, async ({ client, now, tell }) => {
+    await lockDeviceState(client, scope.instanceId);
     const events: NewEvent[] = [];
     for (const fact of facts) {
       if (fact.kind === 'group') {

@@ -1,6 +1,7 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { z } from 'zod/v4';
 import type { InstanceScope } from '../access/instance-scope.ts';
+import { lockDeviceState } from '../instances/device-state.ts';
 import type { RpcDeps } from '../rpc/request-owner.ts';
 import { askGroup, type GroupCaller } from './ask-group.ts';
 import { storableGroup } from './group.ts';
@@ -20,6 +21,7 @@ export async function refreshGroups(deps: RpcDeps, caller: GroupCaller, scope: I
     return parsed.success ? [parsed.data] : [];
   });
   await deps.db.transaction(async (sql) => {
+    await lockDeviceState(sql, scope.instanceId);
     for (const group of groups)
       await saveGroup(sql, scope, group, { askedAt, wasStored: before.has(group.jid) });
     await sql.query(

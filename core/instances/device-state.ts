@@ -4,7 +4,10 @@ import { ADVISORY_LOCKS } from '../platform/database/advisory-locks.ts';
 import type { Db, Sql } from '../platform/database/db.ts';
 import { type Lease, underLease } from './lock-leases.ts';
 
-/** Until the end of the transaction nobody else changes the labels of this instance. */
+/**
+ * Until the end of the transaction nobody else changes the labels of this instance, or several of its groups, which would
+ * otherwise be locked in as many orders as there are to tell of them.
+ */
 export async function lockDeviceState(sql: Sql, instanceId: string): Promise<void> {
   await sql.query('SELECT pg_advisory_xact_lock($1, $2)', [
     ADVISORY_LOCKS.deviceState,
