@@ -26,9 +26,7 @@ export async function purgeCompany(deps: { db: Db }, companyId: number): Promise
   const { db } = deps;
   const tables = await tenantTables(db);
   // Large tables are indexed by instance, not by company.
-  const instances = await db.query<{ id: string }>('SELECT id FROM instances WHERE company_id = $1', [
-    companyId,
-  ]);
+  const instances = await db.query<{ id: string }>(INSTANCES, [companyId]);
   const instanceIds = instances.rows.map((row) => row.id);
   if (instanceIds.length > 0)
     for (const { name, has_instance } of tables)
@@ -44,6 +42,22 @@ export async function purgeCompany(deps: { db: Db }, companyId: number): Promise
   await deleteRounds(db, tables, companyId);
   await db.query(`DELETE FROM companies WHERE id = $1 AND status = 'deleted'`, [companyId]);
 }
+
+/**
+ * Also those that are deleted, whose messages stay: from one instance to the next by the index, as each batch of messages would
+ * otherwise be looked for among those of all companies.
+ */
+const INSTANCES = `
+WITH RECURSIVE held AS (
+  (SELECT instance_id, company_id FROM messages ORDER BY instance_id LIMIT 1)
+  UNION ALL
+  SELECT next.* FROM held CROSS JOIN LATERAL (
+    SELECT instance_id, company_id FROM messages WHERE instance_id > held.instance_id ORDER BY instance_id LIMIT 1
+  ) AS next
+)
+SELECT id FROM instances WHERE company_id = $1
+UNION
+SELECT instance_id FROM held WHERE company_id = $1`;
 
 /** Repeats until a round deletes nothing: rows wait for others that reference them, and triggers may write new ones. */
 async function deleteRounds(db: Db, tables: readonly { name: string }[], companyId: number): Promise<void> {
