@@ -1,7 +1,7 @@
 import type { Db } from '../platform/database/db.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import type { Storage } from '../platform/storage/storage.ts';
-import { NOT_WAITED_FOR } from './waited-for.ts';
+import { waitedForSql } from './waited-for.ts';
 
 const BATCH = 500;
 const REMOVALS_AT_ONCE = 8;
@@ -97,12 +97,12 @@ export async function emptyTrash({
 
 const EXPIRED = `
 WITH expired AS MATERIALIZED (
-  SELECT id, expires_at FROM media
+  SELECT id, instance_id, expires_at FROM media
   WHERE expires_at <= $1 AND ($2::timestamptz IS NULL OR (expires_at, id) > ($2, $3::uuid))
   ORDER BY expires_at, id LIMIT $4
 ), gone AS (
   DELETE FROM media USING expired
-  WHERE media.id = expired.id AND ${NOT_WAITED_FOR}
+  WHERE media.id = expired.id AND media.id::text NOT IN (${waitedForSql('SELECT instance_id FROM expired')})
   RETURNING media.id
 )
 SELECT expired.expires_at, expired.id, gone.id IS NOT NULL AS gone
