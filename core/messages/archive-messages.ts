@@ -210,9 +210,9 @@ LEFT JOIN instances i ON i.id = m.instance_id
 LEFT JOIN companies c ON c.id = m.company_id`,
 };
 
-/** A send, a change or a receipt that is still to go out needs its message. */
-const NO_WORK =
-  'NOT EXISTS (SELECT FROM outbox o WHERE o.instance_id = m.instance_id AND o.message_id = m.id)';
+/** A send, a change or a receipt that is still to go out needs its message. The queue is looked through once for all messages. */
+const noWork = (instanceId: string) =>
+  `m.id NOT IN (SELECT o.message_id FROM outbox o WHERE o.instance_id = ${instanceId} AND o.message_id IS NOT NULL)`;
 
 /**
  * The range of ids is spelled as in `ownedSql`, for the same reason. A scheduled send has its id before it is a message, so the
@@ -224,7 +224,7 @@ const PAGE = {
 WITH RECURSIVE past AS MATERIALIZED (
   SELECT array_agg(id ORDER BY id) AS ids FROM (
     SELECT id FROM messages m
-    WHERE (instance_id, id) > ($1, $3) AND (instance_id, id) < ($1, $2) AND created_at < $6 AND ${NO_WORK}
+    WHERE (instance_id, id) > ($1, $3) AND (instance_id, id) < ($1, $2) AND created_at < $6 AND ${noWork('$1')}
     ORDER BY instance_id, id LIMIT $4
   ) AS page
 ), ${fittingSql({ table: 'messages', column: 'content', ids: '(SELECT ids FROM past)', maxBytes: '$5::bigint' })}
@@ -233,7 +233,7 @@ SELECT m.*, m.xmin::text AS version, f.bytes FROM fitting f JOIN messages m ON m
 
 const GONE = `gone AS (
   DELETE FROM messages m USING unnest($1::uuid[], $2::text[]) AS taken (id, version)
-  WHERE m.id = taken.id AND m.xmin::text = taken.version AND m.instance_id = $3 AND ${NO_WORK}
+  WHERE m.id = taken.id AND m.xmin::text = taken.version AND m.instance_id = $3 AND ${noWork('$3')}
   RETURNING m.id
 )`;
 
