@@ -20,14 +20,14 @@ async function busyInstance(waiting: number) {
   const phone = pipeline.newPhone();
   // A receipt would prove the send before its late answer does.
   await pipeline.sandbox.post('/phones', { phone, online: false });
-  const { release } = held.hold(instance.id);
+  const { release, asked } = held.hold(instance.id);
   const texts = [];
   for (let i = 0; i <= waiting; i += 1) {
     texts.push(await pipeline.send(instance, '/messages/text', { to: phone, text: `text ${i}` }));
   }
   // The first one is at the network now.
   await waitFor(async () => (await pipeline.sandbox.get(`/ledger?to=${phone}`)).total === 1);
-  return { instance, phone, texts, release };
+  return { instance, phone, texts, release, asked };
 }
 
 /** The texts on the phone once the first one is answered, the queue is empty and it is online. */
@@ -190,5 +190,33 @@ describe('the queue', () => {
     );
     assert.deepEqual([failed.data.operation, failed.data.reason], ['edit', 'cancelled']);
     assert.deepEqual(await shownInTheEnd(busy), ['text 0']);
+  });
+
+  test('keeps the edit and the delete of a cancelled message from the network', async () => {
+    const busy = await busyInstance(1);
+    const { instance, phone, texts, asked } = busy;
+    const [, cancelled] = texts;
+    const path = `/messages/${cancelled.message_id}`;
+    const changes = [
+      await pipeline.call(instance, 'PUT', `${path}/edit`, { content: 'new' }),
+      await pipeline.call(instance, 'DELETE', path, { to: phone, message_id: cancelled.message_id }),
+    ];
+    assert.deepEqual(
+      changes.map(({ status }) => status),
+      [202, 202],
+    );
+    assert.equal((await pipeline.call(instance, 'DELETE', `/queue/${cancelled.task_id}`)).status, 200);
+    assert.deepEqual(await shownInTheEnd(busy), ['text 0']);
+    assert.deepEqual(asked, ['text']);
+    const events = await pipeline.eventsOf(cancelled.message_id);
+    const failures = events.filter(({ type }) => type === 'text.delivery_failed');
+    assert.deepEqual(
+      failures.map(({ data }) => [data.operation ?? 'send', data.reason, data.wire_state]),
+      [
+        ['send', 'cancelled', 'not_sent'],
+        ['edit', 'message_not_found', 'not_sent'],
+        ['delete', 'message_not_found', 'not_sent'],
+      ],
+    );
   });
 });

@@ -6,8 +6,9 @@ export interface HeldDriver {
   around(driver: NetworkDriver): NetworkDriver;
   /**
    * From now on the messages of this instance reach the network, but their answers are held until `release` is called.
+   * `asked` lists the types of what reaches it, also afterwards.
    */
-  hold(instanceId: string): { release(): void };
+  hold(instanceId: string): { release(): void; asked: readonly string[] };
   /** To be called at the end, also of a test that failed half way. */
   releaseAll(): void;
 }
@@ -18,6 +19,7 @@ export interface HeldDriver {
  */
 export function createHeldDriver(): HeldDriver {
   const gates = new Map<string, PromiseWithResolvers<void>>();
+  const asked = new Map<string, string[]>();
   return {
     around: (driver) => ({
       ...driver,
@@ -27,6 +29,7 @@ export function createHeldDriver(): HeldDriver {
           ...session,
           async send(message) {
             const gate = gates.get(request.instanceId);
+            asked.get(request.instanceId)?.push(message.type);
             const answer = await session.send(message);
             await gate?.promise;
             return answer;
@@ -37,7 +40,9 @@ export function createHeldDriver(): HeldDriver {
     hold(instanceId) {
       const gate = Promise.withResolvers<void>();
       gates.set(instanceId, gate);
+      asked.set(instanceId, []);
       return {
+        asked: asked.get(instanceId)!,
         release() {
           if (gates.get(instanceId) === gate) gates.delete(instanceId);
           gate.resolve();

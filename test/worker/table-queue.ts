@@ -60,6 +60,7 @@ export async function startQueue(t: { after(done: () => unknown): void }): Promi
     random: () => 0,
     attempts: { begin: async () => undefined, end: async () => undefined, hasBegunInVain: () => false },
     noteTyping: async () => undefined,
+    hasFailed: async () => false,
     recordChange: async () => 'recorded',
     recorder: {
       ...idle,

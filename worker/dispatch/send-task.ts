@@ -27,6 +27,8 @@ export interface SendTaskDeps {
   attempts: Attempts;
   /** Notes how long a task is being typed. */
   noteTyping(typing: { taskId: string; lease: Lease; forMs: number }): Promise<void>;
+  /** Whether the message that a delete or edit is about has failed since it was asked for. */
+  hasFailed(messageId: string): Promise<boolean>;
   /** A number in [0, 1), for the humanize delay. */
   random(): number;
 }
@@ -81,6 +83,8 @@ export async function sendTask(
   }
   let hasBegun = false;
   try {
+    // Networks take changes without knowing what they are about.
+    if (isChange(task) && (await deps.hasFailed(task.messageId))) return failed('message_not_found');
     const needed = mediaOf(task);
     const media =
       needed &&
