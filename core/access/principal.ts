@@ -21,7 +21,7 @@ export interface Principal {
    */
   endsAtMs: number | null;
   emailVerified: boolean;
-  /** The user's last password change as of the authentication, in Unix ms: see hold-principal.ts. */
+  /** The user's last password change as of the authentication, in Unix ms: see lock-principal.ts. */
   passwordChangedAtMs?: number;
   /** Requests per minute the company may make (its plan's, or the free limit). */
   requestsPerMinute: number;

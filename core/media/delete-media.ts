@@ -5,7 +5,7 @@ import type { Db } from '../platform/database/db.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import type { MediaFinder } from './find-media.ts';
 import { findMedia, mediaMissing } from './read-media.ts';
-import { NOT_WAITED_FOR } from './waited-for.ts';
+import { waitedForSql } from './waited-for.ts';
 
 /**
  * Deletes media before its time (MED-22). Its bytes and those of its variants are the company's to use again at once;
@@ -22,7 +22,7 @@ export async function deleteMedia(
   const { principal, traceId } = input;
   const { mediaId, instanceId, companyId, mimeType, sizeBytes } = await findMedia(deps, input);
   await deps.db.transaction(async (sql) => {
-    const gone = await sql.query(`DELETE FROM media WHERE id = $1 AND ${NOT_WAITED_FOR}`, [mediaId]);
+    const gone = await sql.query(DELETE, [mediaId]);
     if (gone.rowCount === 0) {
       const { rowCount } = await sql.query('SELECT FROM media WHERE id = $1', [mediaId]);
       throw rowCount === 0
@@ -41,3 +41,7 @@ export async function deleteMedia(
     });
   });
 }
+
+const DELETE = `
+DELETE FROM media WHERE id = $1
+  AND id::text NOT IN (${waitedForSql('SELECT instance_id FROM media WHERE id = $1')})`;

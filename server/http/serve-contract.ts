@@ -160,7 +160,7 @@ const LATE_BODY_MS = 5_000;
  * it after its credentials were revoked.
  */
 function readBody(deps: ServeDeps, prepared: PreparedRoute): Middleware {
-  const take = (request: Request, body: unknown, next: NextFunction): void => {
+  const passOn = (request: Request, body: unknown, next: NextFunction): void => {
     try {
       checkPath(prepared, request.call!);
     } catch (err) {
@@ -175,10 +175,13 @@ function readBody(deps: ServeDeps, prepared: PreparedRoute): Middleware {
     const { admitted, startedAt, gateMs } = request.call!;
     const now = performance.now();
     if (admitted === null || now - startedAt - gateMs < LATE_BODY_MS) {
-      take(request, body, next);
+      passOn(request, body, next);
       return;
     }
-    inTime(deps.checkPrincipal(admitted), now + DATABASE_WAIT_MS).then(() => take(request, body, next), next);
+    inTime(deps.checkPrincipal(admitted), now + DATABASE_WAIT_MS).then(
+      () => passOn(request, body, next),
+      next,
+    );
   };
   if (prepared.meta.raw === 'multipart') {
     const { mediaBodies } = deps;

@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { findAccountUser } from '@posthorn/core/accounts/account-user.ts';
 import { takeOver } from '@posthorn/core/accounts/mailbox/take-over.ts';
 import { newId } from '@posthorn/core/platform/ids.ts';
+import { someoneWaits } from '../support/locks.ts';
 import { waitFor } from '../support/process.ts';
 import type { AccountServer } from './support/account-server.ts';
 import { cookiesOf, refused } from './support/api-client.ts';
@@ -314,13 +315,7 @@ describe('an address that its owner never proved', () => {
       api('POST', '/v1/webhooks', { ...who, body: { url } }),
       api('PATCH', `/v1/webhooks/${hook.body.id}`, { ...who, body: { enabled: true } }),
     ]);
-    await waitFor(async () => {
-      const { rows } = await server.db.query<{ n: number }>(
-        `SELECT count(*) AS n FROM pg_stat_activity
-         WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-      );
-      return rows[0]!.n === underWay.length;
-    }, 20_000);
+    await waitFor(() => someoneWaits(server.db, underWay.length), 20_000);
     const known = (await findAccountUser(client, userId))!;
     await takeOver({ clock: server.clock, mails: { queue: async () => null } as never }, client, {
       user: known,
@@ -355,13 +350,7 @@ describe('an address that its owner never proved', () => {
         api('POST', `/v1/instances/${made.body.id}/connect`, { jwt }),
         api('POST', `/v1/instances/${made.body.id}/pairing-code`, { jwt, body: { phone: '5511999990000' } }),
       ];
-      await waitFor(async () => {
-        const { rows } = await server.db.query<{ n: number }>(
-          `SELECT count(*) AS n FROM pg_stat_activity
-           WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-        );
-        return rows[0]!.n === underWay.length;
-      }, 20_000);
+      await waitFor(() => someoneWaits(server.db, underWay.length), 20_000);
       await client.query('COMMIT');
       const answers = await Promise.all(underWay);
       const { rows } = await client.query(

@@ -5,6 +5,7 @@ import { DEFAULT_SHARDS, shardOf } from '@posthorn/core/instances/shard.ts';
 import { createProgressRecorder } from '@posthorn/core/messages/record-progress.ts';
 import { newId } from '@posthorn/core/platform/ids.ts';
 import { markPublished } from '@posthorn/core/sending/publish-outbox.ts';
+import { someoneWaits } from '../support/locks.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
 import { seedCompany, seedInstance } from '../support/seed.ts';
@@ -14,14 +15,6 @@ before(async () => {
   parts = await createParts();
 });
 after(() => parts.close());
-
-async function someoneWaits(count: number): Promise<boolean> {
-  const { rows } = await parts.db.query<{ count: number }>(
-    `SELECT count(*)::integer AS count FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
-     WHERE NOT l.granted AND a.datname = current_database()`,
-  );
-  return rows[0]!.count >= count;
-}
 
 test('the relay and a worker that ends the same sends in another order never wait for each other in a circle', async () => {
   const { companyId } = await seedCompany(parts.db);
@@ -54,13 +47,13 @@ test('the relay and a worker that ends the same sends in another order never wai
     marked = parts.db
       .transaction((client) => markPublished(client, seqs, parts.clock.now()))
       .finally(() => (isMarked = true));
-    await waitFor(async () => isMarked || (await someoneWaits(1)));
+    await waitFor(async () => isMarked || (await someoneWaits(parts.db, 1)));
     const recorder = createProgressRecorder(parts);
     let isRecorded = false;
     recorded = Promise.all(
       [last, first].map((messageId) => recorder.push({ messageId, lease, to: 'sent', at: new Date() })),
     ).finally(() => (isRecorded = true));
-    await waitFor(async () => isRecorded || (await someoneWaits(isMarked ? 1 : 2)));
+    await waitFor(async () => isRecorded || (await someoneWaits(parts.db, isMarked ? 1 : 2)));
   });
   await Promise.all([marked, recorded]);
   const { rows } = await parts.db.query('SELECT task_id FROM outbox WHERE instance_id = $1', [instanceId]);

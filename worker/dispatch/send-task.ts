@@ -83,7 +83,7 @@ export async function sendTask(
   }
   let hasBegun = false;
   try {
-    // Networks take changes without knowing what they are about.
+    // Some networks take a change of a message that they never got.
     if (isChange(task) && (await deps.hasFailed(task.messageId))) return failed('message_not_found');
     const needed = mediaOf(task);
     const media =

@@ -178,11 +178,11 @@ function onAnswer(
   if (delivery.attempts > 0) endpoint.retriesInFlight -= 1;
   if (answer.err === STOPPED) return;
   const result = resultOf(config, delivery, answer, { at: deps.clock.now(), random: deps.random });
-  // The webhook was changed since: it may have been another endpoint that hung.
-  const isOfBefore = endpoint.config !== config;
+  // Then the answer may be that of another endpoint.
+  const wasChanged = endpoint.config !== config;
   // The endpoint wants nothing more: its waiting deliveries are released, and stay released once the webhook
   // is disabled.
-  if (result.statusCode === 410 && !isOfBefore) endpoint.config = null;
+  if (result.statusCode === 410 && !wasChanged) endpoint.config = null;
   const { errorClass, latencyMs } = result;
   const nowMs = performance.now();
   if (deps.trace) traceAttempt(deps.trace, delivery, result);
@@ -192,7 +192,7 @@ function onAnswer(
     latencyMs,
     sinceEventMs: result.endedAt.getTime() - timeOfId(delivery.eventId),
   });
-  if (!isOfBefore) learn(endpoint.control, { errorClass, latencyMs, nowMs });
+  if (!wasChanged) learn(endpoint.control, { errorClass, latencyMs, nowMs });
   noteAttempt(endpoint.catchUp, {
     errorClass,
     isEarly: delivery.isEarly,

@@ -4,7 +4,7 @@ import type { Sql } from '../../platform/database/db.ts';
 import { IS_INVITED } from '../account-user.ts';
 
 /**
- * Takes an e-mail from who does not have to keep it. A deleted company keeps its users for as long as its data, but an
+ * Frees an e-mail whose user does not have to keep it. A deleted company keeps its users for as long as its data, but an
  * address that nobody has proven may have been registered and deleted to keep its owner out. A user who was invited and
  * has not come goes when the invitation is over: anybody may invite any address. Runs in the transaction that gives the
  * address to somebody else.
@@ -15,7 +15,7 @@ export async function releaseAddress(sql: Sql, { email, now }: { email: string; 
      FROM companies c WHERE lower(u.email) = $1 AND c.id = u.company_id AND ${IS_OF_DELETED}`,
     [email],
   );
-  // Skips who is just accepting or gets another link. So this waits for nobody who locks the users of that company.
+  // A user who is just accepting, or is given another link, is skipped: this waits for nobody who locks users of that company.
   const { rows } = await sql.query<{ id: number; company_id: number; role: string }>(
     `DELETE FROM users WHERE id IN (
        SELECT u.id FROM users u WHERE lower(u.email) = $1 AND ${INVITE_IS_OVER} FOR UPDATE SKIP LOCKED

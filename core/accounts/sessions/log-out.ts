@@ -20,7 +20,7 @@ export async function logOut(
   if (jti === null) return;
   await deps.db.transaction(async (sql) => {
     const now = deps.clock.now();
-    // Nobody holds the JWT meanwhile (hold-principal.ts).
+    // Nobody holds the JWT meanwhile (lock-principal.ts).
     await findAccountUser(sql, userId, { lock: true });
     // This is the only end of a JWT that outlives its family (ACC-10).
     // Longer than a JWT can live: its own expiry is not known here, and a minute more does no harm.
