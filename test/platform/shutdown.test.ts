@@ -72,6 +72,16 @@ describe('the end of a process', () => {
     assert.deepEqual(exits, [1]);
   });
 
+  it('takes a Ctrl-C for one whose second signal came while the process stood still', async () => {
+    const { shutdown, exits } = start({ delayMs: 200, graceMs: 1_000 });
+    process.kill(process.pid, 'SIGINT');
+    await waitFor(() => shutdown.isDraining());
+    process.kill(process.pid, 'SIGINT');
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_300);
+    await waitFor(() => exits.length > 0);
+    assert.deepEqual(exits, [0]);
+  });
+
   it('waits for no delay when something failed, and cuts one short that has begun', async () => {
     const failed = start({ delayMs: 60_000, graceMs: 1_000 });
     await failed.shutdown.begin('the database died');

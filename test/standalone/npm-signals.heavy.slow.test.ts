@@ -108,8 +108,8 @@ describe('a service that npm runs', () => {
       const exit = once(npm, 'exit');
       npm.kill('SIGTERM');
       const [code] = await exit;
-      await assertGone(script, output());
       assert.equal(code, 0, output());
+      await assertGone(script, output());
     });
 
     it(`npm run ${script}: one Ctrl-C, which arrives twice, still drains it`, async () => {
@@ -117,8 +117,8 @@ describe('a service that npm runs', () => {
       const exit = once(npm, 'exit');
       process.kill(-npm.pid!, 'SIGINT');
       const [code] = await exit;
-      await assertGone(script, output());
       assert.equal(code, 0, output());
+      await assertGone(script, output());
     });
   }
 

@@ -43,7 +43,7 @@ export function shutdownTimes(
 
 /**
  * One Ctrl-C under npm is two signals: the terminal signals the whole group, and npm forwards its own. The same
- * signal again within this time is no second request.
+ * signal again within this time is no second request, nor is one that came while this process stood still.
  */
 const ECHO_MS = 1_000;
 
@@ -104,12 +104,13 @@ export function createShutdown(options: ShutdownTimes & { log: Log }): Shutdown 
     add: (name, close) => void resources.push({ name, close }),
     begin: async (reason) => void (await end(reason, { delayed: false })),
     onSignals(exit = (code) => process.exit(code)) {
-      let first: { signal: NodeJS.Signals; atMs: number } | null = null;
+      let echo: NodeJS.Signals | null = null;
       const onSignal = (signal: NodeJS.Signals) => {
-        const atMs = performance.now();
-        if (first?.signal === signal && atMs - first.atMs < ECHO_MS) return;
+        if (signal === echo) return;
         if (draining) return exit(1);
-        first = { signal, atMs };
+        echo = signal;
+        // An immediate runs after the signals that had come by then; a timer that is late runs before them.
+        setTimeout(() => setImmediate(() => (echo = null)), ECHO_MS).unref();
         void end(signal, { delayed: true }).then((closed) => exit(closed ? 0 : 1));
       };
       process.on('SIGTERM', onSignal);
