@@ -59,6 +59,15 @@ describe('the rules of docs/reference', () => {
     }
   });
 
+  it('are held by a test of npm test, whatever the slow ones add', () => {
+    for (const { id, heldBy } of rules)
+      if (heldBy && heldBy.length > 0)
+        assert.ok(
+          heldBy.some((file) => !file.endsWith('.slow.test.ts')),
+          `only slow tests hold ${id}`,
+        );
+  });
+
   it('are in a file that the index lists', () => {
     const index = readText('docs/reference/README.md');
     for (const file of new Set(rules.map((rule) => rule.file)))

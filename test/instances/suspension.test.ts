@@ -102,6 +102,32 @@ describe('suspending a company', () => {
     await at.setStatus('active');
     await waitFor(async () => (await received()) === 1);
   });
+
+  test('pairing codes, QRs and restarts are refused like connecting, also for a suspended subscription', async () => {
+    const unpaired = await seedInstance(pipeline.api.parts.db, pipeline.company.companyId, {
+      state: 'CREATED',
+    });
+    await at.suspendSubscription(true);
+    await at.stateBecomes('DISCONNECTED', instance.id);
+    const fresh = { ...instance, id: unpaired };
+    const answers = [
+      await pipeline.call(fresh, 'POST', '/pairing-code', { phone: pipeline.newPhone() }),
+      await pipeline.call(fresh, 'POST', '/connect'),
+      await pipeline.call(fresh, 'GET', '/qr'),
+      await pipeline.call(instance, 'POST', '/restart'),
+    ];
+    const message = 'the subscription is suspended: pay what is due first';
+    for (const { status, body } of answers)
+      assert.deepEqual([status, body.error_code, body.message], [403, 'COMPANY_SUSPENDED', message]);
+    const send = await pipeline.call(instance, 'POST', '/messages/text', {
+      to: pipeline.newPhone(),
+      text: 'x',
+    });
+    assert.deepEqual([send.status, send.body.error_code], [409, 'INSTANCE_NOT_CONNECTED']);
+    await at.suspendSubscription(false);
+    await at.stateBecomes('CONNECTED', instance.id);
+    assert.equal((await at.row(unpaired)).state, 'CREATED');
+  });
 });
 
 describe('scheduled sends of a suspended company', () => {

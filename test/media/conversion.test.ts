@@ -14,6 +14,7 @@ import sharp from 'sharp';
 import { tellFigure } from '../support/figures.ts';
 import { waitFor } from '../support/process.ts';
 import { seedCompany, seedInstance } from '../support/seed.ts';
+import { sized } from '../support/size.ts';
 import {
   amr,
   animatedWebp,
@@ -32,6 +33,23 @@ import {
 import { type MediaServer, startMediaServer } from './support.ts';
 
 const run = promisify(execFile);
+
+/** Sides of GIFs, and those of the videos that they become. */
+const ODD_SIDES = [
+  [1, 7, '2x8'],
+  [333, 777, '332x778'],
+  [1281, 721, '640x360'],
+] as const;
+const ALL_SIDES = [
+  ...ODD_SIDES,
+  [1, 1, '2x2'],
+  [7, 1, '6x2'],
+  [3, 3, '2x4'],
+  [2, 2, '2x2'],
+  [641, 1, '640x2'],
+  [1, 5000, '2x4096'],
+] as const;
+const SIDES = sized<typeof ODD_SIDES | typeof ALL_SIDES>(ODD_SIDES, ALL_SIDES, ALL_SIDES);
 
 let media: MediaServer;
 let preparer: MediaPreparer;
@@ -307,17 +325,7 @@ describe('a media send', () => {
     );
   });
 
-  for (const [width, height, becomes] of [
-    [1, 1, '2x2'],
-    [1, 7, '2x8'],
-    [7, 1, '6x2'],
-    [3, 3, '2x4'],
-    [2, 2, '2x2'],
-    [333, 777, '332x778'],
-    [641, 1, '640x2'],
-    [1, 5000, '2x4096'],
-    [1281, 721, '640x360'],
-  ] as const)
+  for (const [width, height, becomes] of SIDES)
     test(`with a GIF of ${width} x ${height} pixels becomes a video with even sides`, async () => {
       const create = { width, height, channels: 3 as const, background: '#00ff00' };
       const stored = await store(await sharp({ create }).gif().toBuffer(), 'gif');

@@ -114,7 +114,7 @@ for (const named of routes) {
       });
     }
 
-    // With a fallback, the use case judges a body of a wrong shape: test/accounts/listed-codes.test.ts. The body of a
+    // With a fallback, the use case judges a body of a wrong shape: test/accounts/listed-codes.slow.test.ts. The body of a
     // signed route is bytes until its signature was checked: test/cloud/webhooks.test.ts.
     if (takesBody(route) && meta.bodyCodes?.fallback === undefined && !meta.isSigned) {
       test('refuses a body of the wrong shape', () => refusesBodies(named));

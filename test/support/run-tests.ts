@@ -20,8 +20,8 @@ import { writeGroups } from './write-groups.ts';
  * `npm test [-- files...]`: runs the test files, with one PostgreSQL and one RabbitMQ for all that ask for them, and stops
  * what was started. Files named `*.slow.test.ts` take long and rarely break: `--slow` runs those, a run without `--slow`
  * runs all others, and `--all` runs both at once. `--slow-part 2/3` takes the second third of the slow files and leaves the
- * rest to other runs. test/faults/** runs in all three, larger with `--slow` or `--all`; `--faults-full` runs it alone and
- * whole. Files that are named run in any case. `--record` keeps the times of the files, by which the next runs begin with the
+ * rest to other runs. The other files of test/faults run in all three, larger with `--slow` or `--all`; `--faults-full` runs
+ * the folder alone and whole. Files that are named run in any case. `--record` keeps the times of the files, by which the next runs begin with the
  * longest. `--limit 30` ends a test, or a hook of one, after so many seconds, and a file after three times as many.
  *
  * A skipped test, a todo or a run without tests counts as a failure: green means that all promises hold.
@@ -123,7 +123,7 @@ async function main(): Promise<number> {
     const failures = createFailures();
     const { signal } = ending;
     const since = performance.now();
-    const isWhole = positionals.length === 0 && !full && !values.slow;
+    const isWhole = positionals.length === 0 && !full;
     const groups = isWhole ? writeGroups(together.filter(mayShare), { folder, times }) : [];
     const grouped = new Set(groups.flatMap(({ files }) => files));
     const others = together.filter((file) => !grouped.has(file));
@@ -216,9 +216,15 @@ function heavyAtOnce(): number {
   return isLarger ? 2 : 3;
 }
 
-/** Tests of msgctl start processes of their own: sharing one saves nothing, and the group cannot load them. */
+/**
+ * Tests of msgctl start processes of their own: sharing one saves nothing, and the group cannot load them. Neither do the slow ones
+ * that start systems of processes, images or test runs.
+ */
 function mayShare(file: string): boolean {
-  return !file.endsWith('.slow.test.ts') && !path.relative(projectRoot, file).startsWith('test/cli/');
+  const [, room = ''] = path.relative(projectRoot, file).split(path.sep);
+  return (
+    room !== 'cli' && !(file.endsWith('.slow.test.ts') && ['deploy', 'faults', 'harness'].includes(room))
+  );
 }
 
 /** The longest files start many processes each: beside quick ones they get the processor time that they need. */

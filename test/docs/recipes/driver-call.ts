@@ -121,7 +121,7 @@ export type About = z.infer<typeof aboutView>;
     by: "'GET /profile', 'GET /profile/{}', 'PATCH /profile'",
   },
   {
-    file: 'test/messages/abilities.test.ts',
+    file: 'test/messages/abilities.slow.test.ts',
     before: "  'profile.update': 'profile_update',\n",
     add: "  'profile.about': 'about',\n",
   },
@@ -162,9 +162,9 @@ test('the API reads the about text of a person from the network', async () => {
 export const driverCallTests: readonly TestRun[] = [
   { files: ['test/profile/about.test.ts'], passes: 'the about text of a person' },
   {
-    files: ['test/messages/abilities.test.ts'],
+    files: ['test/messages/abilities.slow.test.ts'],
     named: 'are each used by a route',
     passes: 'are each used by a route',
   },
-  { files: ['test/cli/endpoints.test.ts'], named: 'has a command', passes: 'has a command' },
+  { files: ['test/cli/endpoints.slow.test.ts'], named: 'has a command', passes: 'has a command' },
 ];

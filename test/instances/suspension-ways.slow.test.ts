@@ -125,31 +125,6 @@ describe('while a company is suspended,', () => {
     await at.stateBecomes('CONNECTED', instance.id);
   });
 
-  test('pairing codes, QRs and restarts are refused like connecting, also for a suspended subscription', async () => {
-    const unpaired = await seedInstance(pipeline.api.parts.db, pipeline.company.companyId, {
-      state: 'CREATED',
-    });
-    await at.suspendSubscription(true);
-    await at.stateBecomes('DISCONNECTED', instance.id);
-    const fresh = { ...instance, id: unpaired };
-    const answers = [
-      await pipeline.call(fresh, 'POST', '/pairing-code', { phone: pipeline.newPhone() }),
-      await pipeline.call(fresh, 'POST', '/connect'),
-      await pipeline.call(fresh, 'GET', '/qr'),
-      await pipeline.call(instance, 'POST', '/restart'),
-    ];
-    for (const { status, body } of answers)
-      assert.deepEqual([status, body.error_code], [403, 'COMPANY_SUSPENDED']);
-    const send = await pipeline.call(instance, 'POST', '/messages/text', {
-      to: pipeline.newPhone(),
-      text: 'x',
-    });
-    assert.deepEqual([send.status, send.body.error_code], [409, 'INSTANCE_NOT_CONNECTED']);
-    await at.suspendSubscription(false);
-    await at.stateBecomes('CONNECTED', instance.id);
-    assert.equal((await at.row(unpaired)).state, 'CREATED');
-  });
-
   test('an instance may be disconnected by hand, and stays so after the reactivation', async () => {
     await at.suspendSubscription(true);
     await at.stateBecomes('DISCONNECTED', instance.id);
