@@ -126,6 +126,31 @@ describe('a plan change after the payment', () => {
   });
 });
 
+describe('two charges that are both charged back', () => {
+  it('suspend until the money of both is back', async () => {
+    const story = await subscribeByCard('starter_monthly');
+    await story.toDueDay();
+    for (const charge of [story.first, 'pay_second'])
+      for (const event of ['PAYMENT_CONFIRMED', 'PAYMENT_RECEIVED']) await story.tell(event, charge);
+    for (const charge of [story.first, 'pay_second'])
+      await story.tell('PAYMENT_CHARGEBACK_REQUESTED', charge);
+    await story.tell('PAYMENT_RECEIVED', 'pay_second');
+    assert.equal((await story.read()).status, 'suspended');
+    await story.tell('PAYMENT_RECEIVED', story.first);
+    assert.equal((await story.read()).status, 'active');
+  });
+
+  it('suspend until a payment that comes after both', async () => {
+    const story = await subscribeByCard('starter_monthly');
+    await story.toDueDay();
+    for (const charge of [story.first, 'pay_second']) await story.tell('PAYMENT_RECEIVED', charge);
+    for (const charge of [story.first, 'pay_second'])
+      await story.tell('PAYMENT_CHARGEBACK_REQUESTED', charge);
+    await story.tell('PAYMENT_RECEIVED', 'pay_third');
+    assert.equal((await story.read()).status, 'active');
+  });
+});
+
 describe('a cancellation for the end of the period', () => {
   it('comes before the card is charged on the last day of the trial', async () => {
     const story = await subscribeByCard('starter_monthly');

@@ -46,7 +46,8 @@ export interface ModelSubscription {
   converted: boolean;
   /** Overdue and unsettled charges: when each became overdue, and when we learned of it. */
   owed: Map<string, { at: number; knownAt: number }>;
-  chargedBack: { charge: string; at: number } | null;
+  /** When each charge was charged back, unless that was healed since. */
+  chargedBack: Map<string, number>;
   cancelled: boolean;
   expiredAt: number | null;
   closed: boolean;
@@ -112,7 +113,7 @@ export function subscribe(input: {
     ]),
     converted: false,
     owed: new Map(),
-    chargedBack: null,
+    chargedBack: new Map(),
     cancelled: false,
     expiredAt: null,
     closed: false,
@@ -126,7 +127,7 @@ export function periodEnd(subscription: ModelSubscription): number {
 }
 
 export function statusOf(subscription: ModelSubscription, now: number): string {
-  if (subscription.chargedBack !== null && !subscription.superseded) return 'suspended';
+  if (subscription.chargedBack.size > 0 && !subscription.superseded) return 'suspended';
   if (subscription.cancelled) return 'cancelled';
   if (subscription.closed || subscription.superseded) return 'expired';
   if (!subscription.converted) {
@@ -162,7 +163,7 @@ export function supersede(subscription: ModelSubscription, now: number): void {
 
 export function cancel(subscription: ModelSubscription): void {
   subscription.cancelled = true;
-  subscription.chargedBack = null;
+  subscription.chargedBack.clear();
 }
 
 const EARLY = ['pending', 'overdue', 'failed'];
@@ -209,7 +210,7 @@ export function happen(subscription: ModelSubscription, event: ModelEvent, now: 
       return;
     case 'PAYMENT_CHARGEBACK_REQUESTED':
       charge.status = 'chargeback';
-      subscription.chargedBack = { charge: event.charge, at: event.at };
+      subscription.chargedBack.set(event.charge, event.at);
       return;
     case 'PAYMENT_RECEIVED':
       charge.status = 'received';
@@ -225,9 +226,8 @@ export function happen(subscription: ModelSubscription, event: ModelEvent, now: 
 function settle(subscription: ModelSubscription, charge: ModelCharge, id: string): void {
   for (const [owed, { at }] of subscription.owed)
     if (owed === id || at < charge.paidAt!) subscription.owed.delete(owed);
-  const { chargedBack } = subscription;
-  if (chargedBack?.charge === id || (chargedBack && chargedBack.at < charge.paidAt!))
-    subscription.chargedBack = null;
+  for (const [chargedBack, at] of subscription.chargedBack)
+    if (chargedBack === id || at < charge.paidAt!) subscription.chargedBack.delete(chargedBack);
 }
 
 function swapPlan(subscription: ModelSubscription, charge: ModelCharge): void {

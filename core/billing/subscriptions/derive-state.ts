@@ -24,7 +24,7 @@ export interface ChargeTerms {
   dueDate: string;
   /** The day on which the customer paid a boleto, which the provider tells days later; null before. */
   paidOn: string | null;
-  /** The cycle that its payment paid for; null before. */
+  /** The cycle that it pays for; null while that is open. */
   paidCycle: BillingCycle | null;
 }
 
@@ -63,7 +63,7 @@ export function deriveState(facts: SubscriptionFacts, now: Date): DerivedState {
   const endsAt = beforeNextCharge(facts, story);
   const periodClosed = !over && facts.cancelAtPeriodEnd && now >= endsAt;
   const base: Base = periodClosed ? ENDED : baseState(facts, story, now);
-  const blocked = !periodClosed && !facts.superseded && story.chargeback !== null;
+  const blocked = !periodClosed && !facts.superseded && story.chargebacks.size > 0;
   const moves = [
     blocked ? null : base.nextMoveAt,
     facts.cancelAtPeriodEnd && !over && !periodClosed ? endsAt : null,
@@ -107,8 +107,8 @@ interface Story {
   paid: Map<number, Fact>;
   /** Charges that became overdue and were not settled by a receipt since, and how. */
   owed: Map<number, ChargeFact>;
-  /** The last chargeback that no later receipt has healed. */
-  chargeback: ChargeFact | null;
+  /** The last chargeback of each charge, unless a later receipt has healed it. */
+  chargebacks: Map<number, ChargeFact>;
 }
 
 /** Goes through all that happened in the order in which it happened. */
@@ -118,11 +118,10 @@ function tell(facts: SubscriptionFacts): Story {
     converted: false,
     paid: new Map(),
     owed: new Map(),
-    chargeback: null,
+    chargebacks: new Map(),
   };
   for (const fact of facts.facts.toSorted(inOrder)) {
-    if (facts.cancelled && story.chargeback && isLater(fact, facts.cancelled))
-      forgive(story, facts.cancelled);
+    if (facts.cancelled && isLater(fact, facts.cancelled)) forgive(story, facts.cancelled);
     addFact(story, fact);
   }
   if (facts.cancelled) forgive(story, facts.cancelled);
@@ -131,7 +130,8 @@ function tell(facts: SubscriptionFacts): Story {
 
 /** The end of a subscription ends what its earlier chargebacks had blocked. */
 function forgive(story: Story, cancelled: Fact): void {
-  if (story.chargeback && !isLater(story.chargeback, cancelled)) story.chargeback = null;
+  for (const [id, chargeback] of story.chargebacks)
+    if (!isLater(chargeback, cancelled)) story.chargebacks.delete(id);
 }
 
 function addFact(story: Story, fact: ChargeFact): void {
@@ -139,7 +139,7 @@ function addFact(story: Story, fact: ChargeFact): void {
   const moves = known === undefined || isStronger(fact, known);
   if (moves) story.charges.set(fact.chargeId, { status: fact.status, at: fact.at });
   if (fact.status === 'overdue' && moves) story.owed.set(fact.chargeId, fact);
-  if (fact.status === 'chargeback') story.chargeback = fact;
+  if (fact.status === 'chargeback') story.chargebacks.set(fact.chargeId, fact);
   if (isPayment(fact) && !story.paid.has(fact.chargeId)) story.paid.set(fact.chargeId, fact);
   if (fact.status !== 'received') return;
   story.converted = true;
@@ -155,14 +155,12 @@ function settle(story: Story, receipt: ChargeFact): void {
   const paid = story.paid.get(chargeId) ?? receipt;
   for (const [id, overdue] of story.owed)
     if (id === chargeId || !isLater(overdue, paid)) story.owed.delete(id);
-  const { chargeback } = story;
-  if (!chargeback) return;
-  // A chargeback comes after whatever else the same charge had in that second, in whatever order the events arrived.
-  const isHealed =
-    chargeback.chargeId === chargeId
-      ? seconds(receipt.at) > seconds(chargeback.at)
-      : !isLater(chargeback, paid);
-  if (isHealed) story.chargeback = null;
+  for (const [id, chargeback] of story.chargebacks) {
+    // A chargeback comes after whatever else the same charge had in that second, in whatever order the events arrived.
+    const isHealed =
+      id === chargeId ? seconds(receipt.at) > seconds(chargeback.at) : !isLater(chargeback, paid);
+    if (isHealed) story.chargebacks.delete(id);
+  }
 }
 
 function isPayment(fact: ChargeFact): boolean {
