@@ -126,6 +126,24 @@ describe('a plan change after the payment', () => {
   });
 });
 
+describe('a charge that was overdue when the plan changed', () => {
+  for (const [from, to, cycle] of [
+    ['starter_yearly', 'starter_monthly', 'yearly'],
+    ['starter_monthly', 'starter_yearly', 'monthly'],
+  ] as const)
+    it(`keeps its price, and pays for a ${cycle} cycle from ${from} to ${to}`, async () => {
+      const story = await subscribeByCard(from);
+      const due = await story.toDueDay();
+      await story.tell('PAYMENT_OVERDUE', story.first);
+      await story.change(to);
+      await story.tell('PAYMENT_RECEIVED', story.first);
+      const paid = await story.read();
+      assert.deepEqual([paid.status, paid.plan_code], ['active', to]);
+      // The provider makes the next charge that day: the end of the period must not come earlier.
+      assert.equal(localDate(new Date(paid.current_period_end)), addCycle(due, cycle));
+    });
+});
+
 describe('two charges that are both charged back', () => {
   it('suspend until the money of both is back', async () => {
     const story = await subscribeByCard('starter_monthly');

@@ -173,7 +173,7 @@ const PLAYS: { [K in Step['do']]: (game: Play, step: Extract<Step, { do: K }>) =
         ? 'ALREADY_ON_PLAN'
         : null;
     assert.equal(error, refused);
-    if (refused === null) state.nextPlan = newPlanCode;
+    if (refused === null) model.schedulePlan(state, newPlanCode);
   },
   async cancel(game, { immediate }) {
     const { id, state } = game.subscriptions.at(-1)!;

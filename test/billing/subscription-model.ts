@@ -25,6 +25,8 @@ export interface ModelCharge {
   paidAt: number | null;
   /** The plan that it paid for. */
   paidPlan: string | null;
+  /** That of the plan before, when it was overdue as the plan changed. */
+  cycle: 'monthly' | 'yearly' | null;
   paidUntil: number | null;
   received: boolean;
 }
@@ -106,6 +108,7 @@ export function subscribe(input: {
           amountCents,
           paidAt: null,
           paidPlan: null,
+          cycle: null,
           paidUntil: null,
           received: false,
         },
@@ -166,6 +169,14 @@ export function cancel(subscription: ModelSubscription): void {
   subscription.chargedBack.clear();
 }
 
+/** Schedules a plan. Overdue charges keep their price, and so the cycle that they pay for. */
+export function schedulePlan(subscription: ModelSubscription, plan: string): void {
+  for (const charge of subscription.charges.values())
+    if (['overdue', 'failed'].includes(charge.status) && charge.paidAt === null)
+      charge.cycle ??= PLANS[subscription.nextPlan ?? subscription.plan]!.cycle;
+  subscription.nextPlan = plan;
+}
+
 const EARLY = ['pending', 'overdue', 'failed'];
 
 /** Applies one event. `now` is when we learn of it. */
@@ -182,6 +193,7 @@ export function happen(subscription: ModelSubscription, event: ModelEvent, now: 
       amountCents: 0,
       paidAt: null,
       paidPlan: null,
+      cycle: null,
       paidUntil: null,
       received: false,
     };
@@ -250,5 +262,5 @@ function pay(subscription: ModelSubscription, charge: ModelCharge, event: ModelE
   charge.paidPlan = plan;
   const paidOn = localDate(new Date(event.at));
   const from = paidOn > charge.dueDate ? paidOn : charge.dueDate;
-  charge.paidUntil = startOfLocalDay(addCycle(from, PLANS[plan]!.cycle)).getTime();
+  charge.paidUntil = startOfLocalDay(addCycle(from, charge.cycle ?? PLANS[plan]!.cycle)).getTime();
 }

@@ -1,8 +1,9 @@
 import { apiError } from '@posthorn/contract/api-error.ts';
+import type { Sql } from '../../platform/database/db.ts';
 import type { BillingDeps } from '../deps.ts';
 import { lockCompany } from '../lock-company.ts';
 import { queueTask } from '../provider/provider-tasks.ts';
-import { isChangeable, loadOwn } from './load-own.ts';
+import { isChangeable, loadOwn, type SubscriptionRow } from './load-own.ts';
 
 /**
  * Schedules a plan: it is swapped by the next PAYMENT_RECEIVED (BIL-10), and the provider is told the new
@@ -22,6 +23,7 @@ export async function changePlan(
     ]);
     if (plan.rowCount === 0) throw apiError('PLAN_NOT_FOUND');
     if (subscription.plan_code === input.newPlanCode) throw apiError('ALREADY_ON_PLAN');
+    await keepTermsOfOverdue(sql, subscription);
     await sql.query('UPDATE billing.subscriptions SET next_plan_code = $2, updated_at = $3 WHERE id = $1', [
       subscription.id,
       input.newPlanCode,
@@ -34,4 +36,14 @@ export async function changePlan(
       at: deps.clock.now(),
     });
   });
+}
+
+/** The provider gives the new price to pending charges alone: an overdue one pays for a cycle of the plan that it was made for. */
+async function keepTermsOfOverdue(sql: Sql, subscription: SubscriptionRow): Promise<void> {
+  await sql.query(
+    `UPDATE billing.charges charge SET paid_cycle = plan.cycle FROM billing.plans plan
+     WHERE charge.subscription_id = $1 AND charge.status IN ('overdue', 'failed') AND charge.paid_cycle IS NULL
+       AND plan.code = $2`,
+    [subscription.id, subscription.next_plan_code ?? subscription.plan_code],
+  );
 }

@@ -6,11 +6,11 @@ import { type Fact, isLater } from './derive-state.ts';
 
 /**
  * Decides, with the first word of its payment, which plan a charge pays for: the scheduled one, else the present one.
- * Gives its code.
+ * Gives its code. One that was overdue when the plan changed has its cycle already.
  */
 export async function decidePaidPlan(sql: Sql, chargeId: number): Promise<string> {
   const { rows } = await sql.query<{ code: string }>(
-    `UPDATE billing.charges charge SET paid_plan_code = plan.code, paid_cycle = plan.cycle
+    `UPDATE billing.charges charge SET paid_plan_code = plan.code, paid_cycle = coalesce(charge.paid_cycle, plan.cycle)
      FROM billing.subscriptions subscription, billing.plans plan
      WHERE charge.id = $1 AND subscription.id = charge.subscription_id
        AND plan.code = coalesce(charge.paid_plan_code, subscription.next_plan_code, subscription.plan_code)
