@@ -35,34 +35,45 @@ describe('a company that is deleted or suspended while it subscribes', () => {
     billing.parts.db.query('UPDATE companies SET status = $2 WHERE id = $1', [companyId, status]);
   const living = () => [...asaas.subscriptions.values()].filter((each) => !each.deleted).length;
 
-  for (const status of ['deleted', 'suspended'])
-    it(`gets no subscription once it is ${status}, on neither side`, async () => {
-      const company = await withProfile(billing);
-      const before = living();
-      const changed = Promise.withResolvers<void>();
-      asaas.fault('POST /subscriptions', { kind: 'slow', until: changed.promise });
-      const subscribing = billing.call('POST', '/v1/billing/subscriptions', {
+  /** A company whose subscription the provider makes only once the company has that status. */
+  async function refused(status: string) {
+    const company = await withProfile(billing);
+    const changed = Promise.withResolvers<void>();
+    asaas.fault('POST /subscriptions', { kind: 'slow', until: changed.promise });
+    const subscribe = () =>
+      billing.call('POST', '/v1/billing/subscriptions', {
         key: company.apiKey,
         body: { plan_code: 'starter_monthly', billing_type: 'boleto' },
       });
-      await waitFor(async () => {
-        const { rowCount } = await billing.parts.db.query(
-          `SELECT FROM billing.provider_intents WHERE company_id = $1 AND kind = 'subscription'`,
-          [company.companyId],
-        );
-        return rowCount === 1;
-      });
-      await setStatus(company, status);
-      changed.resolve();
-      const { status: code, body } = await subscribing;
+    const subscribing = subscribe();
+    await waitFor(async () => {
+      const { rowCount } = await billing.parts.db.query(
+        `SELECT FROM billing.provider_intents WHERE company_id = $1 AND kind = 'subscription'`,
+        [company.companyId],
+      );
+      return rowCount === 1;
+    });
+    await setStatus(company, status);
+    changed.resolve();
+    return { company, subscribe, answer: await subscribing };
+  }
+
+  for (const status of ['deleted', 'suspended'])
+    it(`gets no subscription once it is ${status}, on neither side`, async () => {
+      const before = living();
+      const { status: code, body } = (await refused(status)).answer;
       assert.deepEqual([code, body.error_code], [403, 'COMPANY_SUSPENDED']);
       assert.match(body.trace_id, /^[0-9a-f-]{36}$/);
-      billing.parts.clock.advance(120_000);
-      await waitFor(async () => {
-        await undoDueIntents(billing.billing);
-        return living() === before;
-      });
+      assert.equal(await undoDueIntents(billing.billing), 1);
+      assert.equal(living(), before);
     });
+
+  it('may subscribe at once when it is active again', async () => {
+    const { company, subscribe } = await refused('suspended');
+    await setStatus(company, 'active');
+    const again = await subscribe();
+    assert.deepEqual([again.status, again.body.status], [201, 'trialing'], again.text);
+  });
 
   it('pays no more for one that was made in the last moment, as soon as the provider answers', async () => {
     const company = await withSubscription(billing);

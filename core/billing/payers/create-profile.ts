@@ -6,6 +6,7 @@ import type { BillingDeps } from '../deps.ts';
 import { lockCompany } from '../lock-company.ts';
 import type { CustomerFields } from '../provider/port.ts';
 import {
+  commitIntent,
   completeIntent,
   createAtProvider,
   openIntents,
@@ -43,7 +44,7 @@ export async function createProfile(
   }).catch((cause) => {
     throw apiError('INTERNAL', { cause });
   });
-  return deps.db.transaction(async (sql) => {
+  return commitIntent(deps, reference, async (sql) => {
     const { now } = await lockCompany(sql, companyId, deps.clock);
     if (!(await completeIntent(sql, reference)))
       throw apiError('INTERNAL', { cause: new Error('the request took too long and was undone') });

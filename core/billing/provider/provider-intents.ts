@@ -70,6 +70,25 @@ export async function giveUpIntent(
 }
 
 /**
+ * Runs the transaction that completes an intent. When it fails, what was made is removed at once: until the intent expires,
+ * the provider would charge for it, and the company could make no other. A commit whose answer was lost holds.
+ */
+export async function commitIntent<T>(
+  deps: Pick<BillingDeps, 'db' | 'clock' | 'log'>,
+  reference: string,
+  work: (sql: Sql) => Promise<T>,
+): Promise<T> {
+  try {
+    return await deps.db.transaction(work);
+  } catch (err) {
+    await giveUpIntent(deps, { reference, certain: false, why: 'not committed' }).catch((cause: unknown) =>
+      deps.log.warn({ err: cause, reference }, 'giving up a creation failed, it is undone once it expires'),
+    );
+    throw err;
+  }
+}
+
+/**
  * Runs the call that creates something. When its answer is lost, the provider is asked at once whether it
  * was done: mostly it answers again a moment later. Throws what the call threw when it was not, with the
  * intent given up.

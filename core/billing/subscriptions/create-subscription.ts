@@ -22,6 +22,7 @@ import {
   type SubscriptionToCreate,
 } from '../provider/port.ts';
 import {
+  commitIntent,
   completeIntent,
   createAtProvider,
   openIntents,
@@ -66,7 +67,9 @@ export async function createSubscription(
     throw refusalOf(cause, order.billingType);
   });
   const first = await readFirstCharges(deps, made.id);
-  return deps.db.transaction((sql) => commit(deps, sql, { order, begun, providerId: made.id, first }));
+  return commitIntent(deps, begun.request.reference, (sql) =>
+    commit(deps, sql, { order, begun, providerId: made.id, first }),
+  );
 }
 
 /**
