@@ -7,10 +7,12 @@ import { purgeCompanies } from '@posthorn/core/billing/purge-companies.ts';
 import { runDueTask } from '@posthorn/core/billing/run-provider-tasks.ts';
 import { cancelDeleted } from '@posthorn/core/billing/subscriptions/cancel-deleted.ts';
 import { rowsLeft } from '@posthorn/core/operations/tenant-tables.ts';
+import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { waitFor } from '../support/process.ts';
 import type { SeededCompany } from '../support/seed.ts';
 import { type AsaasServer, startAsaasServer } from './asaas-server.ts';
 import {
+  drainEvents,
   INTERNAL_SECRET,
   startTestBilling,
   type TestBilling,
@@ -22,9 +24,14 @@ import { paymentEvent } from './provider-payloads.ts';
 describe('a company that is deleted or suspended while it subscribes', () => {
   let asaas: AsaasServer;
   let billing: TestBilling;
+  const errors: Record<string, unknown>[] = [];
   before(async () => {
     asaas = await startAsaasServer();
-    billing = await startTestBilling({ asaas });
+    const to = { write: (line: string) => void errors.push(JSON.parse(line)) };
+    billing = await startTestBilling({
+      asaas,
+      log: createLog({ level: 'error', role: 'test', stormWindowMs: 0, to }),
+    });
   });
   after(async () => {
     await billing.close();
@@ -73,6 +80,32 @@ describe('a company that is deleted or suspended while it subscribes', () => {
     await setStatus(company, 'active');
     const again = await subscribe();
     assert.deepEqual([again.status, again.body.status], [201, 'trialing'], again.text);
+  });
+
+  it('has a payment for what was undone told to operators', async () => {
+    const { company } = await refused('suspended');
+    await undoDueIntents(billing.billing);
+    const { id, externalReference } = [...asaas.subscriptions.values()].at(-1)!;
+    const paid = paymentEvent(
+      'PAYMENT_RECEIVED',
+      { asaas_subscription_id: String(id), billing_type: 'boleto' },
+      { at: billing.parts.clock.now() },
+    );
+    Object.assign(paid.payment as object, { externalReference });
+    errors.splice(0);
+    let counted = 0;
+    await billing.deliver(paid);
+    await drainEvents(billing, { countPaymentAfterEnd: () => (counted += 1) });
+    assert.deepEqual(
+      errors.map(({ company_id, msg }) => [company_id, msg]),
+      [
+        [
+          company.companyId,
+          'a payment came for a subscription that is over: look whether the provider has to refund it',
+        ],
+      ],
+    );
+    assert.equal(counted, 1);
   });
 
   it('pays no more for one that was made in the last moment, as soon as the provider answers', async () => {

@@ -17,6 +17,11 @@ export function isChargeEvent(event: string): event is ChargeEvent {
   return Object.hasOwn(CHARGE_STATUS_OF, event);
 }
 
+/** A card and a boleto have paid once they are confirmed; their money comes later. */
+export function isPayment(status: ChargeStatus): boolean {
+  return status === 'confirmed' || status === 'received';
+}
+
 /**
  * Later stages of a charge win over earlier ones whatever their times, so that an old or repeated PAYMENT_CREATED
  * or PAYMENT_OVERDUE undoes nothing. Within a stage the later event wins: what was paid can be refunded, charged

@@ -1,7 +1,7 @@
 import type { BillingType } from '@posthorn/contract/billing/subscriptions.ts';
 import type { Sql } from '../../platform/database/db.ts';
 import { oneRow } from '../../platform/database/one-row.ts';
-import { CHARGE_STATUS_OF, type ChargeEvent } from '../charges/charge-status.ts';
+import { CHARGE_STATUS_OF, type ChargeEvent, isPayment } from '../charges/charge-status.ts';
 import { writeCharge } from '../charges/write-charge.ts';
 import { localDate } from '../dates.ts';
 import type { CompanyTime } from '../lock-company.ts';
@@ -43,7 +43,7 @@ export async function applyChargeEvent(
      ON CONFLICT (seq) DO NOTHING`,
     [fact.seq, id, status, fact.at, time.now],
   );
-  if ((status !== 'confirmed' && status !== 'received') || known.isReceived) return false;
+  if (!isPayment(status) || known.isReceived) return false;
   const paidPlan = await decidePaidPlan(sql, id);
   if (input.payment.paidOn !== null) await notePaidOn(sql, id, input.payment.paidOn);
   await reopenSubscription(sql, subscription.id);

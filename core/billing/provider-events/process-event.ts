@@ -3,7 +3,7 @@ import type { Sql } from '../../platform/database/db.ts';
 import { oneRow } from '../../platform/database/one-row.ts';
 import { MINUTE_MS } from '../../platform/durations.ts';
 import { isUuid } from '../../platform/ids.ts';
-import { isChargeEvent } from '../charges/charge-status.ts';
+import { CHARGE_STATUS_OF, isChargeEvent, isPayment } from '../charges/charge-status.ts';
 import { parseProviderTime } from '../dates.ts';
 import type { BillingDeps } from '../deps.ts';
 import { type CompanyTime, lockCompany } from '../lock-company.ts';
@@ -37,8 +37,8 @@ interface ProcessDeps extends Pick<BillingDeps, 'db' | 'clock' | 'log'> {
 
 /** An event that had an effect here. */
 interface Applied {
-  /** It was a payment for this subscription, which is over all the same. */
-  paidAfterEnd?: EventSubscription;
+  /** It was a payment for this subscription, which is over all the same, or was undone and has no id here. */
+  paidAfterEnd?: { id: number | null; company_id: number };
 }
 
 /** The ids of the events that are due, oldest first. */
@@ -80,7 +80,11 @@ export async function processEvent(deps: ProcessDeps, eventId: number): Promise<
   }
 }
 
-function tellPaidAfterEnd(deps: ProcessDeps, eventId: number, over: EventSubscription): void {
+function tellPaidAfterEnd(
+  deps: ProcessDeps,
+  eventId: number,
+  over: NonNullable<Applied['paidAfterEnd']>,
+): void {
   deps.log.error(
     { event_id: eventId, company_id: over.company_id, subscription_id: over.id },
     'a payment came for a subscription that is over: look whether the provider has to refund it',
@@ -109,8 +113,12 @@ async function apply(deps: ProcessDeps, sql: Sql, row: EventRow): Promise<Applie
     });
     // A payment without a subscription is some other business of the same account at the provider.
     if (!subscription && payment.subscriptionId === null) return null;
-    if (!subscription && (await wasUndone(sql, payload.payment.externalReference))) return null;
-    if (!subscription) throw new UnknownSubjectError('the subscription of the payment is not known');
+    if (!subscription) {
+      const undone = await findUndone(sql, payload.payment.externalReference);
+      if (!undone) throw new UnknownSubjectError('the subscription of the payment is not known');
+      // A card is charged at once: its money is not back by removing what charged it.
+      return isPayment(CHARGE_STATUS_OF[row.event]) ? { paidAfterEnd: undone } : null;
+    }
     const time = await lockCompany(sql, subscription.company_id, deps.clock);
     const fact = factOf(row, subscription, time);
     const isFirstPayment = await applyChargeEvent(sql, {
@@ -129,7 +137,7 @@ async function apply(deps: ProcessDeps, sql: Sql, row: EventRow): Promise<Applie
       providerId: payload.subscription.id,
       paymentId: null,
     });
-    if (!subscription && (await wasUndone(sql, payload.subscription.externalReference))) return null;
+    if (!subscription && (await findUndone(sql, payload.subscription.externalReference))) return null;
     if (!subscription) throw new UnknownSubjectError('the subscription is not known');
     const time = await lockCompany(sql, subscription.company_id, deps.clock);
     await endByProvider(sql, {
@@ -189,14 +197,14 @@ async function findSubscription(
   return rows[0] ?? null;
 }
 
-/** Created for a request that failed, and being removed: its events are ignored. */
-async function wasUndone(sql: Sql, reference: unknown): Promise<boolean> {
-  if (typeof reference !== 'string' || !isUuid(reference)) return false;
-  const { rowCount } = await sql.query(
-    `SELECT FROM billing.provider_intents WHERE reference = $1 AND state IN ('undo', 'undone')`,
+/** Created for a request that failed, and being removed: its events are ignored, payments aside. */
+async function findUndone(sql: Sql, reference: unknown): Promise<{ id: null; company_id: number } | null> {
+  if (typeof reference !== 'string' || !isUuid(reference)) return null;
+  const { rows } = await sql.query<{ company_id: number }>(
+    `SELECT company_id FROM billing.provider_intents WHERE reference = $1 AND state IN ('undo', 'undone')`,
     [reference],
   );
-  return rowCount === 1;
+  return rows[0] ? { id: null, company_id: rows[0].company_id } : null;
 }
 
 async function recordFailure(deps: ProcessDeps, eventId: number, err: unknown): Promise<void> {

@@ -3,7 +3,7 @@ import type { ChargeStatus } from '@posthorn/contract/billing/charges.ts';
 import type { BillingType, SubscriptionStatus } from '@posthorn/contract/billing/subscriptions.ts';
 import { BILLING_GRACE_DAYS } from '@posthorn/contract/limits.ts';
 import { DAY_MS } from '../../platform/durations.ts';
-import { isStronger, type StatusFact } from '../charges/charge-status.ts';
+import { isPayment, isStronger, type StatusFact } from '../charges/charge-status.ts';
 import { addCycle, localDate, startOfLocalDay } from '../dates.ts';
 
 /** Something that happened: when, and as the how-manieth thing we learned of. */
@@ -86,7 +86,7 @@ export function isEndRefuted(facts: SubscriptionFacts, end: Date): boolean {
   const happenedBefore = (fact: ChargeFact) => {
     if (seconds(fact.at) <= seconds(end)) return true;
     const day = paidOn.get(fact.chargeId) ?? null;
-    return isPayment(fact) && day !== null && day <= localDate(end);
+    return isPayment(fact.status) && day !== null && day <= localDate(end);
   };
   const before = {
     ...facts,
@@ -140,7 +140,7 @@ function addFact(story: Story, fact: ChargeFact): void {
   if (moves) story.charges.set(fact.chargeId, { status: fact.status, at: fact.at });
   if (fact.status === 'overdue' && moves) story.owed.set(fact.chargeId, fact);
   if (fact.status === 'chargeback') story.chargebacks.set(fact.chargeId, fact);
-  if (isPayment(fact) && !story.paid.has(fact.chargeId)) story.paid.set(fact.chargeId, fact);
+  if (isPayment(fact.status) && !story.paid.has(fact.chargeId)) story.paid.set(fact.chargeId, fact);
   if (fact.status !== 'received') return;
   story.converted = true;
   settle(story, fact);
@@ -161,10 +161,6 @@ function settle(story: Story, receipt: ChargeFact): void {
       id === chargeId ? seconds(receipt.at) > seconds(chargeback.at) : !isLater(chargeback, paid);
     if (isHealed) story.chargebacks.delete(id);
   }
-}
-
-function isPayment(fact: ChargeFact): boolean {
-  return fact.status === 'confirmed' || fact.status === 'received';
 }
 
 interface Base {
@@ -205,7 +201,7 @@ function paidState(story: Story, now: Date): Base {
 /** Each charge pays for a cycle from its due date on; from its payment when that came later. */
 function periodEnd(facts: SubscriptionFacts): Date {
   const ends = facts.charges.map((charge) => {
-    const payments = facts.facts.filter((fact) => fact.chargeId === charge.id && isPayment(fact));
+    const payments = facts.facts.filter((fact) => fact.chargeId === charge.id && isPayment(fact.status));
     const paidAt = earliest(payments.map((payment) => payment.at));
     if (paidAt === null || charge.paidCycle === null) return null;
     const paidOn = localDate(paidAt);
