@@ -19,7 +19,7 @@ import {
   withProfile,
   withSubscription,
 } from './billing-harness.ts';
-import { paymentEvent } from './provider-payloads.ts';
+import { paymentEvent, subscriptionEvent } from './provider-payloads.ts';
 
 describe('a company that is deleted or suspended while it subscribes', () => {
   let asaas: AsaasServer;
@@ -242,6 +242,35 @@ describe('a company that is erased while the provider could still charge it', ()
     assert.equal(await left(company), 0);
     const events = await billing.parts.db.query('SELECT FROM billing.provider_events');
     assert.equal(events.rowCount, 0);
+  });
+
+  it('has the end that the provider tells of afterwards passed over, and a payment not', async () => {
+    const { subscription, ...company } = await withSubscription(billing);
+    const { externalReference } = asaas.subscriptions.get(subscription.asaas_subscription_id)!;
+    await erase(company);
+    const at = billing.parts.clock.now();
+    const ended = subscriptionEvent(subscription, { at });
+    Object.assign(ended.subscription as object, { externalReference });
+    await billing.deliver(ended);
+    for (const event of ['PAYMENT_DELETED', 'PAYMENT_RECEIVED']) {
+      const told = paymentEvent(event, subscription, { at });
+      Object.assign(told.payment as object, { externalReference });
+      await billing.deliver(told);
+    }
+    await drainEvents(billing);
+    const { rows } = await billing.parts.db.query<{ event: string; status: string }>(
+      `SELECT event, status FROM billing.provider_events
+       WHERE coalesce(payload #>> '{payment,subscription}', payload #>> '{subscription,id}') = $1 ORDER BY id`,
+      [subscription.asaas_subscription_id],
+    );
+    assert.deepEqual(
+      rows.map(({ event, status }) => [event, status]),
+      [
+        ['SUBSCRIPTION_DELETED', 'ignored'],
+        ['PAYMENT_DELETED', 'ignored'],
+        ['PAYMENT_RECEIVED', 'pending'],
+      ],
+    );
   });
 
   it('leaves nothing at once when the provider has ended its subscription', async () => {

@@ -114,10 +114,12 @@ async function apply(deps: ProcessDeps, sql: Sql, row: EventRow): Promise<Applie
     // A payment without a subscription is some other business of the same account at the provider.
     if (!subscription && payment.subscriptionId === null) return null;
     if (!subscription) {
-      const undone = await findUndone(sql, payload.payment.externalReference);
-      if (!undone) throw new UnknownSubjectError('the subscription of the payment is not known');
+      const { externalReference } = payload.payment;
+      const undone = await findUndone(sql, externalReference);
       // A card is charged at once: its money is not back by removing what charged it.
-      return isPayment(CHARGE_STATUS_OF[row.event]) ? { paidAfterEnd: undone } : null;
+      if (undone) return isPayment(CHARGE_STATUS_OF[row.event]) ? { paidAfterEnd: undone } : null;
+      if (row.event === 'PAYMENT_DELETED' && (await isForgotten(sql, externalReference))) return null;
+      throw new UnknownSubjectError('the subscription of the payment is not known');
     }
     const time = await lockCompany(sql, subscription.company_id, deps.clock);
     const fact = factOf(row, subscription, time);
@@ -137,8 +139,12 @@ async function apply(deps: ProcessDeps, sql: Sql, row: EventRow): Promise<Applie
       providerId: payload.subscription.id,
       paymentId: null,
     });
-    if (!subscription && (await findUndone(sql, payload.subscription.externalReference))) return null;
-    if (!subscription) throw new UnknownSubjectError('the subscription is not known');
+    if (!subscription) {
+      const { externalReference } = payload.subscription;
+      if ((await findUndone(sql, externalReference)) || (await isForgotten(sql, externalReference)))
+        return null;
+      throw new UnknownSubjectError('the subscription is not known');
+    }
     const time = await lockCompany(sql, subscription.company_id, deps.clock);
     await endByProvider(sql, {
       subscriptionId: subscription.id,
@@ -205,6 +211,18 @@ async function findUndone(sql: Sql, reference: unknown): Promise<{ id: null; com
     [reference],
   );
   return rows[0] ? { id: null, company_id: rows[0].company_id } : null;
+}
+
+/**
+ * Nobody here is creating it or has created it: its company was erased, and the provider tells of the end that the erasure
+ * asked for. It changes nothing, whereas a payment of such a subscription needs somebody to look at it.
+ */
+async function isForgotten(sql: Sql, reference: unknown): Promise<boolean> {
+  if (typeof reference !== 'string' || !isUuid(reference)) return false;
+  const { rowCount } = await sql.query('SELECT FROM billing.provider_intents WHERE reference = $1', [
+    reference,
+  ]);
+  return rowCount === 0;
 }
 
 async function recordFailure(deps: ProcessDeps, eventId: number, err: unknown): Promise<void> {
