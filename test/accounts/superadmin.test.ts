@@ -44,9 +44,11 @@ describe('superadmins and company 1', () => {
     assert.equal(session.body.company_id, 1);
   });
 
-  test('starting again invites nobody twice; an address of another company gives no rights', async () => {
+  test('starting again invites nobody twice; an address of anybody else gives no rights, and the log says so', async () => {
     const taken = newEmail();
     await register(server, taken);
+    const ordinary = newEmail();
+    await platformKey({ email: ordinary, role: 'owner', flag: false });
     const warned: unknown[] = [];
     const { clock, config, db } = server;
     await ensureSuperadmins({
@@ -54,10 +56,14 @@ describe('superadmins and company 1', () => {
       clock,
       log: { warn: (entry: unknown) => warned.push(entry) } as never,
       mails: createMailQueue({ cipher: createCipher(config.ENCRYPTION_KEY), clock }),
-      settings: { frontendUrl: 'http://x', superadminEmails: [ROOT_EMAIL, taken] } as never,
+      settings: { frontendUrl: 'http://x', superadminEmails: [ROOT_EMAIL, taken, ordinary] } as never,
     });
     assert.equal((await server.mailsTo(ROOT_EMAIL)).length, 1);
-    assert.equal(warned.length, 1);
+    const { rows } = await db.query(
+      'SELECT id AS user_id, company_id FROM users WHERE email = ANY ($1) ORDER BY id',
+      [[taken, ordinary]],
+    );
+    assert.deepEqual(warned, rows);
     assert.equal((await logIn(server, taken)).body.is_superadmin, false);
   });
 

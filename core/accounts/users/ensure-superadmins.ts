@@ -1,4 +1,4 @@
-import { PLATFORM_COMPANY_ID } from '../../access/superadmin.ts';
+import { isSuperadmin, PLATFORM_COMPANY_ID } from '../../access/superadmin.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import { mails } from '../../mail/mails.ts';
 import { beforeFirst } from '../../platform/before-first.ts';
@@ -57,19 +57,20 @@ export async function ensureSuperadmins(
       });
       return true;
     });
-    if (!made) await warnWhenElsewhere(deps, email);
+    if (!made) await warnWhenTaken(deps, email);
   }
 }
 
-/** An address on the list that belongs to another company gives no rights: warn, or nobody notices. */
-async function warnWhenElsewhere(deps: Pick<AccountDeps, 'db' | 'log'>, email: string): Promise<void> {
-  const { rows } = await deps.db.query<{ id: number; company_id: number }>(
-    'SELECT id, company_id FROM users WHERE lower(email) = $1 AND company_id <> $2',
-    [email, PLATFORM_COMPANY_ID],
+/** An address on the list that belongs to anybody else gives no rights: warn, or nobody notices. */
+async function warnWhenTaken(deps: Pick<AccountDeps, 'db' | 'log'>, email: string): Promise<void> {
+  const { rows } = await deps.db.query<{ id: number; companyId: number; role: string; flag: boolean }>(
+    `SELECT id, company_id AS "companyId", role, is_superadmin AS flag FROM users WHERE lower(email) = $1`,
+    [email],
   );
-  if (rows[0])
+  const [user] = rows;
+  if (user && !isSuperadmin({ ...user, email }, [email]))
     deps.log.warn(
-      { user_id: rows[0].id, company_id: rows[0].company_id },
-      'an address of SUPERADMIN_EMAILS belongs to a user of another company and gives no rights',
+      { user_id: user.id, company_id: user.companyId },
+      'an address of SUPERADMIN_EMAILS belongs to a user who is no superadmin, and gives no rights: remove that user, and start again',
     );
 }
