@@ -24,7 +24,7 @@ export async function runMain(
     });
   } catch (err) {
     if (shutdown?.isDraining()) return;
-    process.stderr.write(`${name}: ${explain(err)}\n`);
+    process.stderr.write(`${name}: ${explain(err, name)}\n`);
     process.exit(1);
   }
 }
@@ -41,7 +41,10 @@ export const FOLDER_FAULTS: Readonly<Record<string, string>> = {
   ENOENT: 'it is not there and cannot be made',
 };
 
-function explain(err: unknown): string {
+/** Processes that other workers may declare dead: a worker, and `npm start`. */
+const HOLDS_SHARDS: ReadonlySet<string> = new Set(['worker', 'posthorn']);
+
+function explain(err: unknown, name: string): string {
   if (err instanceof ConfigError || err instanceof StartError) return oneLine(err.message);
   if (!(err instanceof Error)) return String(err);
   if (err instanceof StorageError) return `the media storage: ${oneLine(withCauses(err))}`;
@@ -65,8 +68,12 @@ function explain(err: unknown): string {
   if (/CERT|^ERR_TLS_/.test(code ?? ''))
     return `DATABASE_URL: ${oneLine(err.message)}: NODE_EXTRA_CA_CERTS names a file with certificates to trust`;
   if (/^(53|25006$)/.test(code ?? '')) return `the database takes no work: ${oneLine(err.message)}`;
-  if (code === '57P01')
-    return `the database ended a connection of this start (${oneLine(err.message)}): it stops, or another worker took this one for dead because its start stood still`;
+  if (code === '57P01') {
+    const ended = `the database ended a connection of this process (${oneLine(err.message)}): it stops, or`;
+    return HOLDS_SHARDS.has(name)
+      ? `${ended} another worker took this one for dead because its start stood still`
+      : `${ended} somebody ended that connection: run it again`;
+  }
   if (isUnavailable(err))
     return `the database cannot be reached: ${oneLine(err.message || String(code))}; DATABASE_URL names it`;
   return err.stack ?? err.message;
