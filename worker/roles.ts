@@ -21,6 +21,7 @@ import type { Shutdown } from '@posthorn/core/platform/process/shutdown.ts';
 import type { Trace } from '@posthorn/core/platform/tracing/trace.ts';
 import type { LocalQueues } from '@posthorn/core/sending/local-queues.ts';
 import { RETRIES_NOTIFICATION } from '@posthorn/core/webhooks/notifications.ts';
+import { keyMark } from '@posthorn/core/workers/key-mark.ts';
 import { startBillingRoles } from './billing/start.ts';
 import { countWork, type WorkCounts } from './count-work.ts';
 import { DEFERRAL } from './dispatch/task-book.ts';
@@ -78,14 +79,15 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
 
   async function start(): Promise<void> {
     await requireSchema(db, 'messaging');
-    const { membership, drainRequest } = register(deps, { bus, tag });
+    const cipher = createCipher(config.ENCRYPTION_KEY, config.ENCRYPTION_KEYS_ACCEPTED);
+    const { membership, drainRequest } = register(deps, { bus, tag, keyMark: keyMark(cipher) });
     const parts: Parts = {
       ...deps,
       db,
       bus,
       tag,
       pulse: membership,
-      cipher: createCipher(config.ENCRYPTION_KEY, config.ENCRYPTION_KEYS_ACCEPTED),
+      cipher,
       counts: countWork(deps.metrics),
     };
     const deliveries = await startDelivery(parts);
@@ -144,12 +146,15 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
   };
 }
 
-function register({ config, log, shutdown }: WorkerRolesDeps, { bus, tag }: { bus: Bus; tag: string }) {
+function register(
+  { config, log, shutdown }: WorkerRolesDeps,
+  { bus, ...self }: { bus: Bus; tag: string; keyMark: number },
+) {
   const membership = startMembership({
     databaseUrl: config.DATABASE_URL,
     log,
     name: WORKER_NAME,
-    tag,
+    ...self,
     onOthersFenced: () => tellOfFreeClaims(bus),
   });
   // Closed after everything that claims: ending it frees all claims.

@@ -1,10 +1,14 @@
 import { ADVISORY_LOCKS } from '../platform/database/advisory-locks.ts';
 import type { Sql } from '../platform/database/db.ts';
 
-/** First halves of the advisory locks' keys: a live worker, an owned shard, a worker that is to have no share. */
+/**
+ * First halves of the advisory locks' keys: a live worker, an owned shard, a worker that is to have no share, the ENCRYPTION_KEY that
+ * workers seal with.
+ */
 export const WORKER_LOCK = ADVISORY_LOCKS.worker;
 export const SHARD_LOCK = ADVISORY_LOCKS.shard;
 export const DRAIN_LOCK = ADVISORY_LOCKS.drain;
+export const KEY_LOCK = ADVISORY_LOCKS.sealingKey;
 
 /** Payload of a notification on `workers`: this worker is to give all its shards away. */
 export function drainNotification(workerId: number): string {

@@ -6,11 +6,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
+import { keyMark } from '@posthorn/core/workers/key-mark.ts';
 import { createParts, type Parts } from '@posthorn/test/support/parts.ts';
-import { baseEnv, projectRoot } from '@posthorn/test/support/process.ts';
+import { baseEnv, projectRoot, waitFor } from '@posthorn/test/support/process.ts';
 import { createTestVhost } from '@posthorn/test/support/rabbitmq.ts';
 import { seedCompany, seedInstance } from '@posthorn/test/support/seed.ts';
 import { makeSmallDisk } from '@posthorn/test/support/small-disk.ts';
+import { newWorkerTag, startMembership } from '@posthorn/worker/ownership/membership.ts';
 
 const OLD = 'ab'.repeat(32);
 const NEW = 'cd'.repeat(32);
@@ -45,6 +47,15 @@ describe('npm run admin', () => {
       execFile(process.execPath, ['admin/main.ts', ...args], options, (err, stdout, stderr) =>
         resolve({ code: err ? Number(err.code) : 0, stdout, stderr }),
       );
+    });
+
+  const startWorkerWith = (key: string) =>
+    startMembership({
+      databaseUrl: parts.url,
+      log: parts.log,
+      name: `worker of ${key.slice(0, 4)}`,
+      tag: newWorkerTag(),
+      keyMark: keyMark(createCipher(key)),
     });
 
   it('reports a wrong command, argument or setting in one line', async () => {
@@ -137,25 +148,48 @@ describe('npm run admin', () => {
     assert.match(stdout, /^ok +broker: /m);
   });
 
-  it('reseal reports the values that it sealed anew', async () => {
+  it('reseal seals with the key of the workers, reports what it did, and refuses any other key', async (t) => {
     const instanceId = await seedInstance(parts.db, companyId, { state: 'CONNECTED', wanted: 'connected' });
-    await parts.db.query('UPDATE instances SET credentials = $2 WHERE id = $1', [
-      instanceId,
-      createCipher(OLD).seal('token'),
-    ]);
+    const write = (sealed: Buffer) =>
+      parts.db.query('UPDATE instances SET credentials = $2 WHERE id = $1', [instanceId, sealed]);
+    const read = async () => {
+      const { rows } = await parts.db.query<{ credentials: Buffer }>(
+        'SELECT credentials FROM instances WHERE id = $1',
+        [instanceId],
+      );
+      return rows[0]!.credentials;
+    };
+    const sealed = createCipher(OLD).seal('token');
+    await write(sealed);
     const changing = { ENCRYPTION_KEY: NEW, ENCRYPTION_KEYS_ACCEPTED: OLD };
     assert.match(
       (await admin(['doctor'], changing)).stdout,
       /^look at keys: 1 of 1 values are sealed with another key/m,
     );
+
+    const alone = await admin(['reseal'], changing);
+    assert.equal(alone.code, 1, alone.stdout);
+    assert.match(alone.stderr, /^admin: no running worker seals with this ENCRYPTION_KEY: .*\n$/);
+
+    const [writes, former] = [NEW, OLD].map((key) => startWorkerWith(key));
+    t.after(() => Promise.all([writes!.stop(), former!.stop()]));
+    await waitFor(() => writes!.isAlive() && former!.isAlive());
+    const early = await admin(['reseal'], changing);
+    assert.equal(early.code, 1, early.stdout);
+    assert.match(
+      early.stderr,
+      /^admin: worker of abab seals with another ENCRYPTION_KEY than this one: .*\n$/,
+    );
+    await former!.stop();
+    const mistyped = await admin(['reseal'], { ...changing, ENCRYPTION_KEY: NEW.replace('d', 'e') });
+    assert.equal(mistyped.code, 1, mistyped.stdout);
+    assert.match(mistyped.stderr, /^admin: worker of cdcd seals with another ENCRYPTION_KEY than this one: /);
+    assert.deepEqual(await read(), sealed);
+
     const { code, stdout } = await admin(['reseal'], changing);
     assert.equal(code, 0);
     assert.match(stdout, /^instances\.credentials: 1 checked, 1 sealed anew, 0 unreadable$/m);
-    const { rows } = await parts.db.query<{ credentials: Buffer }>(
-      'SELECT credentials FROM instances WHERE id = $1',
-      [instanceId],
-    );
-    assert.equal(createCipher(NEW).open(rows[0]!.credentials), 'token');
+    assert.equal(createCipher(NEW).open(await read()), 'token');
   });
 
   it('drain lists the workers, and refuses one that does not live', async () => {

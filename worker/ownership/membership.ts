@@ -8,6 +8,7 @@ import {
   enterWorker,
   fenceDead,
   findDead,
+  KEY_LOCK,
   leaveWorker,
   WORKER_LOCK,
 } from '@posthorn/core/workers/members.ts';
@@ -33,6 +34,8 @@ export interface MembershipDeps {
   name: string;
   /** Part of the application_name of each connection of this process; see {@link newWorkerTag}. */
   tag: string;
+  /** Tells operators' commands which ENCRYPTION_KEY this worker seals with. */
+  keyMark?: number;
   /** Called when other workers were declared dead: their claims are free. */
   onOthersFenced?(): void;
 }
@@ -166,6 +169,8 @@ async function connect(member: MembershipContext): Promise<LockConnection> {
     if (member.id !== null && !(await sendBeat(member, next, member.id))) fenced(member);
     const id = member.id ?? (await enter(member, next));
     await tellOthers(member, next, id);
+    if (deps.keyMark !== undefined)
+      await next.query('SELECT pg_advisory_lock_shared($1, $2)', [KEY_LOCK, deps.keyMark]);
     await next.query('SELECT pg_advisory_lock($1, $2)', [WORKER_LOCK, id]);
   } catch (err) {
     void next.end();

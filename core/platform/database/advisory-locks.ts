@@ -1,7 +1,7 @@
 /**
- * The numbers of all PostgreSQL advisory locks, so that no two uses share one. `worker`, `shard`, `drain`, `addresses`,
- * `acceptOrder`, `deviceState`, `playground` and `scheduled` are the first half of a two-part key, whose second half names the
- * worker, the shard or shards, the instance, the user or the company; the others are whole keys.
+ * The numbers of all PostgreSQL advisory locks, so that no two uses share one. `worker`, `shard`, `drain`, `sealingKey`,
+ * `addresses`, `acceptOrder`, `deviceState`, `playground` and `scheduled` are the first half of a two-part key, whose second half names
+ * the worker, the shard or shards, the key, the instance, the user or the company; the others are whole keys.
  */
 export const ADVISORY_LOCKS = {
   migration: 7_071_001,
@@ -18,4 +18,5 @@ export const ADVISORY_LOCKS = {
   worker: 7201,
   shard: 7202,
   drain: 7203,
+  sealingKey: 7204,
 } as const;
