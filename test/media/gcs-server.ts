@@ -12,13 +12,15 @@ export interface GcsServer {
   fail(kind: Kind, status: number, times: number): void;
   /** The next read loses its connection in the middle, stops there, or gets no answer. */
   trouble(what: Trouble): void;
+  /** Whether the bucket exists. */
+  hasBucket(has: boolean): void;
   /** Stops listening, and cuts all connections. */
   close(): Promise<void>;
   /** After `close`: listens again, with its objects. */
   comeBack(): Promise<void>;
 }
 
-type Kind = 'multipart' | 'resumable-start' | 'resumable-chunk' | 'media' | 'delete' | 'metadata';
+type Kind = 'multipart' | 'resumable-start' | 'resumable-chunk' | 'media' | 'delete' | 'list' | 'metadata';
 
 type Trouble = 'lose' | 'stall' | 'silence';
 
@@ -31,6 +33,7 @@ export async function startGcsServer(bucket: string): Promise<GcsServer> {
   const failures = new Map<Kind, { status: number; times: number }>();
   const asked: string[] = [];
   let trouble: Trouble | null = null;
+  let isBucketThere = true;
 
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     // `close` cuts a request in the middle of its body.
@@ -47,7 +50,10 @@ export async function startGcsServer(bucket: string): Promise<GcsServer> {
       failure.times -= 1;
       return answer(response, failure.status, { error: { code: failure.status, message: 'injected' } });
     }
+    if (!isBucketThere) return missing(response, 'The specified bucket does not exist.');
     switch (kind) {
+      case 'list':
+        return answer(response, 200, { kind: 'storage#objects' });
       case 'multipart': {
         const { meta, media } = splitRelated(request.headers['content-type']!, body);
         const name = url.searchParams.get('name') ?? (meta.name as string);
@@ -82,6 +88,7 @@ export async function startGcsServer(bucket: string): Promise<GcsServer> {
     if (url.searchParams.get('uploadType') === 'resumable')
       return request.method === 'POST' ? 'resumable-start' : 'resumable-chunk';
     if (request.method === 'DELETE') return 'delete';
+    if (url.pathname.endsWith('/o')) return 'list';
     return url.searchParams.get('alt') === 'media' ? 'media' : 'metadata';
   }
 
@@ -153,6 +160,9 @@ export async function startGcsServer(bucket: string): Promise<GcsServer> {
     trouble(what) {
       trouble = what;
     },
+    hasBucket(has) {
+      isBucketThere = has;
+    },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -189,8 +199,8 @@ function answer(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
-function missing(response: ServerResponse): void {
-  answer(response, 404, { error: { code: 404, message: 'No such object' } });
+function missing(response: ServerResponse, message = 'No such object'): void {
+  answer(response, 404, { error: { code: 404, message } });
 }
 
 function exists(response: ServerResponse): void {

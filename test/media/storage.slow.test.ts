@@ -288,6 +288,21 @@ describe('the gcs storage', () => {
     gcs.fail('delete', 403, 1);
     await assert.rejects(storages.gcs!.remove(key), StorageError);
   });
+
+  test('takes no object for missing or removed while its bucket is not there', async (t) => {
+    const key = `bucket/${randomUUID()}`;
+    await storeBytes(storages.gcs!, key, Buffer.from('x'));
+    gcs.hasBucket(false);
+    t.after(() => gcs.hasBucket(true));
+    await assert.rejects(storages.gcs!.open(key), StorageError);
+    await assert.rejects(storages.gcs!.remove(key), StorageError);
+    await assert.rejects(storeBytes(storages.gcs!, `bucket/${randomUUID()}`, Buffer.from('x')), StorageError);
+    gcs.hasBucket(true);
+    assert.equal((await bytesOf(await storages.gcs!.open(key))).toString(), 'x');
+    // Without the right to list objects, the answer about the object counts.
+    gcs.fail('list', 403, 1);
+    await assert.rejects(storages.gcs!.open(`bucket/${randomUUID()}`), StorageMissing);
+  });
 });
 
 interface Bucket {

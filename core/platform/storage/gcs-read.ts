@@ -11,6 +11,11 @@ const RETRY_MS = 250;
 export interface GcsReads {
   /** Reads an object, or a part of it: see `Storage.open`. */
   open(key: string, range?: { start: number; end: number }): Promise<Dispatcher.ResponseData['body']>;
+  /**
+   * To be asked after a 404, with which the service tells of a bucket that is missing as it does of an object. Throws
+   * {@link StorageError} unless the bucket is there.
+   */
+  requireBucket(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -34,12 +39,13 @@ export function createGcsReads(options: {
     bodyTimeout: idleTimeoutMs,
   });
 
+  /** `path` is below the bucket's list of objects. */
   async function ask(
-    key: string,
-    range: { start: number; end: number } | undefined,
+    path: string,
+    range?: { start: number; end: number } | undefined,
   ): Promise<Dispatcher.ResponseData> {
     const { baseUrl, bucket, authorize } = options;
-    const url = `${baseUrl}/b/${encodeURIComponent(bucket)}/o/${encodeURIComponent(key)}?alt=media`;
+    const url = `${baseUrl}/b/${encodeURIComponent(bucket)}/o${path}`;
     const answer = await request(url, {
       dispatcher,
       headers: {
@@ -55,10 +61,22 @@ export function createGcsReads(options: {
     return answer;
   }
 
+  async function requireBucket(): Promise<void> {
+    const answer = await ask('?maxResults=1&fields=kind').catch((cause: Error) => {
+      throw unreadable(cause);
+    });
+    answer.body.destroy();
+    if (answer.statusCode === 404) throw unreadable(new Error(`there is no bucket ${options.bucket}`));
+    if (isTemporary(answer.statusCode))
+      throw unreadable(new Error(`the service answered ${answer.statusCode}`));
+  }
+
   return {
     async open(key, range) {
       for (let nth = 1; ; nth += 1) {
-        const answer = await ask(key, range).catch((cause: Error) => cause);
+        const answer = await ask(`/${encodeURIComponent(key)}?alt=media`, range).catch(
+          (cause: Error) => cause,
+        );
         if (answer instanceof Error) {
           // A server that hangs was given enough time.
           if (nth === TRIES || answer instanceof errors.HeadersTimeoutError) throw unreadable(answer);
@@ -66,13 +84,17 @@ export function createGcsReads(options: {
           const { statusCode, headers, body } = answer;
           if (statusCode === (range ? 206 : 200) && endIsTold(headers)) return body;
           body.destroy();
-          if (statusCode === 404) throw new StorageMissing('no such object');
+          if (statusCode === 404) {
+            await requireBucket();
+            throw new StorageMissing('no such object');
+          }
           if (nth === TRIES || !isTemporary(statusCode))
             throw unreadable(new Error(`the service answered ${statusCode}`));
         }
         await delay(RETRY_MS * 2 ** (nth - 1) * (0.5 + Math.random()));
       }
     },
+    requireBucket,
     close: () => dispatcher.destroy(),
   };
 }

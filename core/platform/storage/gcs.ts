@@ -65,8 +65,9 @@ export async function createGcsStorage(options: {
     open: reads.open,
     async remove(key) {
       try {
-        await bucket.file(key).delete({ ignoreNotFound: true });
+        await bucket.file(key).delete();
       } catch (cause) {
+        if (statusOf(cause) === 404) return reads.requireBucket();
         throw new StorageError('the object could not be removed', { cause });
       }
     },
