@@ -8,11 +8,18 @@ const BATCH = 100;
 /**
  * Queues again what messaging does not have: a broker may forget what it has confirmed, and an update is a company's
  * suspension or its end. One that is only under way comes twice, which its version makes harmless. Returns the number.
+ *
+ * A version that only messaging knows comes from a broker that outlived a restore of the database: what billing knows gets a higher one.
  */
 export async function requeueLostUpdates(deps: Pick<BillingDeps, 'db' | 'clock'>): Promise<number> {
+  await deps.db.query(
+    `UPDATE billing.accounts account SET entitlement_version = company.billing_version + 1
+     FROM public.companies company
+     WHERE company.id = account.company_id AND company.billing_version > account.entitlement_version`,
+  );
   const { rowCount } = await deps.db.query(
     `INSERT INTO billing.outbox (company_id, body, created_at)
-     SELECT account.company_id, account.entitlements || jsonb_build_object(
+     SELECT account.company_id, coalesce(account.entitlements, '{"limits": null, "suspended": false}') || jsonb_build_object(
               'kind', 'limits_changed', 'company_id', account.company_id, 'version', account.entitlement_version), $1
      FROM billing.accounts account
      JOIN public.companies company ON company.id = account.company_id
