@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { createCipher } from '@posthorn/core/platform/encryption.ts';
 import {
   CARD_CVV,
   CARD_NUMBER,
@@ -116,6 +117,29 @@ describe('POST /v1/billing/subscriptions', () => {
     });
     assert.equal(status, 201);
     assert.equal(body.billing_type, 'credit_card');
+  });
+
+  it('400 CARD_REQUIRED: a card that was sealed under a lost ENCRYPTION_KEY has to be added anew', async () => {
+    const company = await withProfile(billing);
+    const card = {
+      billing_profile_id: company.profileId,
+      number: CARD_NUMBER,
+      cvv: CARD_CVV,
+      exp_month: 12,
+      exp_year: 2035,
+    };
+    const add = () => billing.call('POST', '/v1/billing/cards/tokenize', { key: company.apiKey, body: card });
+    const subscribe = (cardId: number) =>
+      billing.call('POST', PATH, {
+        key: company.apiKey,
+        body: { plan_code: 'starter_monthly', billing_type: 'credit_card', card_id: cardId },
+      });
+    const { body: lost } = await add();
+    const sealed = createCipher('ef'.repeat(32)).seal('tok_1');
+    await billing.parts.db.query('UPDATE billing.cards SET token = $2 WHERE id = $1', [lost.id, sealed]);
+    const refused = await subscribe(lost.id);
+    assert.deepEqual([refused.status, refused.body.error_code], [400, 'CARD_REQUIRED'], refused.body.message);
+    assert.equal((await subscribe((await add()).body.id)).status, 201);
   });
 
   const VALID = { plan_code: 'starter_monthly', billing_type: 'pix' };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import type { NetworkDriver, SessionSink } from '@posthorn/core/network/driver.ts';
 import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
@@ -189,27 +189,52 @@ describe('a worker that starts with 500 instances', () => {
   });
 });
 
-test('a worker with another ENCRYPTION_KEY reports why it opens no session', async (t) => {
-  const lines: string[] = [];
-  const log = createLog({ level: 'warn', role: 'test', to: { write: (line) => void lines.push(line) } });
-  const parts = await createParts({ log });
-  t.after(() => parts.close());
-  const { companyId } = await seedCompany(parts.db);
-  const instanceId = await seedInstance(parts.db, companyId, { wanted: 'connected' });
-  await parts.db.query('UPDATE instances SET credentials = $2 WHERE id = $1', [
-    instanceId,
-    createCipher('ab'.repeat(32)).seal({ token: 'of the network' }),
-  ]);
-  const worker = await startWorker({
-    ...parts,
-    databaseUrl: parts.url,
-    clock: systemClock,
-    broker: createInProcessBroker(),
-    cipher: createCipher('cd'.repeat(32)),
-    driver: createSandboxDriver({ url: 'ws://127.0.0.1:1/ws' }),
-    name: `worker ${randomUUID()}`,
+describe('a worker with another ENCRYPTION_KEY', () => {
+  const sealed = createCipher('ab'.repeat(32));
+
+  /** An instance that is to be connected, with values that another key has sealed, and a worker. */
+  async function startWith(t: TestContext, values: { credentials?: Buffer; proxy?: Buffer }) {
+    const lines: string[] = [];
+    const log = createLog({ level: 'warn', role: 'test', to: { write: (line) => void lines.push(line) } });
+    const parts = await createParts({ log });
+    t.after(() => parts.close());
+    const { companyId } = await seedCompany(parts.db);
+    const instanceId = await seedInstance(parts.db, companyId, { wanted: 'connected' });
+    await parts.db.query('UPDATE instances SET credentials = $2, proxy = $3 WHERE id = $1', [
+      instanceId,
+      values.credentials ?? null,
+      values.proxy ?? null,
+    ]);
+    const worker = await startWorker({
+      ...parts,
+      databaseUrl: parts.url,
+      clock: systemClock,
+      broker: createInProcessBroker(),
+      cipher: createCipher('cd'.repeat(32)),
+      driver: createSandboxDriver({ url: 'ws://127.0.0.1:1/ws' }),
+      name: `worker ${randomUUID()}`,
+    });
+    t.after(() => worker.stop());
+    return { parts, instanceId, lines };
+  }
+
+  test('reports why it opens no session', async (t) => {
+    const { instanceId, lines } = await startWith(t, {
+      credentials: sealed.seal({ token: 'of the network' }),
+    });
+    await waitFor(async () => lines.some((line) => line.includes('another ENCRYPTION_KEY')), 20_000);
+    assert.match(lines.join(''), new RegExp(`"instance_id":"${instanceId}".*opening the session failed`));
   });
-  t.after(() => worker.stop());
-  await waitFor(async () => lines.some((line) => line.includes('another ENCRYPTION_KEY')), 20_000);
-  assert.match(lines.join(''), new RegExp(`"instance_id":"${instanceId}".*opening the session failed`));
+
+  test('tells users of a proxy that only they can set again', async (t) => {
+    const { parts, instanceId } = await startWith(t, { proxy: sealed.seal('socks5://proxy.example:1080') });
+    await waitFor(
+      async () => {
+        const { rows } = await parts.db.query('SELECT last_error FROM instances WHERE id = $1', [instanceId]);
+        return rows[0]!.last_error === 'the proxy can no longer be read: set it again';
+      },
+      20_000,
+      { what: 'the error is shown' },
+    );
+  });
 });

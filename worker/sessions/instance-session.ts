@@ -3,6 +3,7 @@ import { type Lease, LeaseLost } from '@posthorn/core/instances/lock-leases.ts';
 import { hideQr } from '@posthorn/core/instances/pairing.ts';
 import { findAssignedId } from '@posthorn/core/messages/find-assigned-id.ts';
 import { type NetworkSession, SendUnavailable } from '@posthorn/core/network/driver.ts';
+import { type Cipher, openOrNull } from '@posthorn/core/platform/encryption.ts';
 import { createLoneTimer } from '@posthorn/core/platform/process/lone-timer.ts';
 import { startInstanceQueue } from '../dispatch/instance-queue.ts';
 import { createArrivals } from './arrivals.ts';
@@ -163,7 +164,7 @@ async function open(held: SessionContext): Promise<void> {
         epoch: lease.epoch + row.epochOffset,
         credentials,
         keys: keysOf(held),
-        proxy: row.proxy && deps.cipher.open<string>(row.proxy),
+        proxy: row.proxy && openProxy(deps.cipher, row.proxy),
         restriction: row.restriction,
         inbox: inboxOf(held),
         assignedId: (networkId) => findAssignedId(deps.db, row.id, networkId),
@@ -180,6 +181,13 @@ async function open(held: SessionContext): Promise<void> {
     else if (err instanceof SendUnavailable) await showError(held, err.message);
     else held.log.warn({ err }, 'opening the session failed, will be retried');
   }
+}
+
+/** An instance that is paired anew after the loss of ENCRYPTION_KEY keeps its proxy, which only its users can set again. */
+function openProxy(cipher: Cipher, sealed: Buffer): string {
+  const proxy = openOrNull<string>(cipher, sealed);
+  if (proxy === null) throw new SendUnavailable('the proxy can no longer be read: set it again');
+  return proxy;
 }
 
 /** Also ends the pairing at the network; opens a session for that if there is none. */

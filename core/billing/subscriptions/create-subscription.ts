@@ -15,6 +15,7 @@ import { localDate } from '../dates.ts';
 import type { BillingDeps } from '../deps.ts';
 import { type Addon, AddonSchema, type Plan, PlanSchema, ProfileSchema } from '../entities.ts';
 import { lockCompany } from '../lock-company.ts';
+import { openCardToken } from '../payers/open-card-token.ts';
 import {
   type PixCode,
   ProviderError,
@@ -122,7 +123,8 @@ async function begin(deps: CreateDeps, sql: Sql, order: Order, remoteIp: string)
   const live = await hasLive(sql, companyId, now);
   const open = await openIntents(sql, { companyId, kind: 'subscription', now: deps.clock.now() });
   if (live || open.some(({ underWay }) => underWay)) throw apiError('SUBSCRIPTION_EXISTS');
-  const cardToken = order.cardId === null ? null : await openCardToken(deps, sql, companyId, order.cardId);
+  const cardToken =
+    order.cardId === null ? null : await openCardToken(deps, sql, { companyId, cardId: order.cardId });
   const reference = await recordIntent(sql, { companyId, kind: 'subscription', now: deps.clock.now() });
   const beginsTrial = await claimTrial(deps, sql, { documentNumber: profile.documentNumber, reference });
   const trialEndsAt = beginsTrial
@@ -176,15 +178,6 @@ async function requireActive(sql: Sql, companyId: number): Promise<void> {
     companyId,
   ]);
   if (rowCount === 0) throw apiError('COMPANY_SUSPENDED');
-}
-
-async function openCardToken(deps: CreateDeps, sql: Sql, companyId: number, cardId: number): Promise<string> {
-  const { rows } = await sql.query<{ token: Buffer }>(
-    'SELECT token FROM billing.cards WHERE company_id = $1 AND id = $2 AND removed_at IS NULL',
-    [companyId, cardId],
-  );
-  if (!rows[0]) throw apiError('CARD_REQUIRED', { message: 'card_id is not one of your cards' });
-  return deps.cipher.open<string>(rows[0].token);
 }
 
 function refusalOf(cause: unknown, type: BillingType): Error {
