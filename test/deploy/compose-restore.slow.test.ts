@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -56,4 +56,42 @@ test('a dump of the database of compose.yaml is restored into an empty one by th
   assert.deepEqual(owners.rows, [{ tableowner: 'posthorn' }]);
   // Billing's own role works there.
   await restored.query('SET ROLE posthorn_billing');
+});
+
+test('a restore that breaks off leaves nothing, and no later command of the manual calls the database whole', async (t) => {
+  const text = readFileSync(path.join(projectRoot, 'docs/operating.md'), 'utf8');
+  const section = text.split(/^## /m).find((part) => part.startsWith('Backup and restore'))!;
+  const [backup = '', restore = ''] = [...section.matchAll(/```sh\n(.*?)```/gs)].map(([, found]) => found);
+  const dir = mkdtempSync(path.join(tmpdir(), 'posthorn-broken-restore-'));
+  const dump = path.join(dir, 'posthorn.dump');
+  const { url, server, superuserEnv } = await startOwnDatabase();
+  const log = createLog({ level: 'silent', role: 'test' });
+  const db = createDb({ url, poolSize: 2, log, name: 'test' });
+  t.after(async () => {
+    await db.close();
+    await server.stop();
+    rmSync(dir, { recursive: true });
+  });
+  /** As typed by somebody whose shell goes on after a command that failed. */
+  const type = (commands: string) =>
+    run('sh', ['-c', commands.replaceAll('posthorn.dump', dump)], {
+      cwd: projectRoot,
+      env: { ...baseEnv(), PATH: superuserEnv.PATH, DATABASE_URL: url },
+    }).then(
+      ({ stdout }) => ({ code: 0, stdout }),
+      ({ code, stdout }) => ({ code: Number(code), stdout: String(stdout) }),
+    );
+  assert.equal((await type('npm run --silent migrate')).code, 0);
+  await seedCompany(db);
+  assert.equal((await type(backup)).code, 0);
+  truncateSync(dump, statSync(dump).size - 40);
+  await db.query('DROP SCHEMA billing CASCADE');
+  await db.query('DROP SCHEMA public CASCADE');
+  await db.query('CREATE SCHEMA public');
+
+  const { code, stdout } = await type(restore);
+  assert.notEqual(code, 0, stdout);
+  assert.doesNotMatch(stdout, /the database is at the newest schema/);
+  const { rows } = await db.query(`SELECT tablename FROM pg_tables WHERE schemaname IN ('public', 'billing')`);
+  assert.deepEqual(rows, []);
 });
