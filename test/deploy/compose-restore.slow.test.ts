@@ -92,6 +92,8 @@ test('a restore that breaks off leaves nothing, and no later command of the manu
   const { code, stdout } = await type(restore);
   assert.notEqual(code, 0, stdout);
   assert.doesNotMatch(stdout, /the database is at the newest schema/);
-  const { rows } = await db.query(`SELECT tablename FROM pg_tables WHERE schemaname IN ('public', 'billing')`);
+  const { rows } = await db.query(
+    `SELECT tablename FROM pg_tables WHERE schemaname IN ('public', 'billing')`,
+  );
   assert.deepEqual(rows, []);
 });

@@ -55,6 +55,18 @@ describe('docker compose', () => {
     });
     assert.equal(status, 0, stderr);
   });
+
+  it('takes the settings of one container from where the manual puts them, in a later shell too', () => {
+    const manual = readFileSync(path.join(projectRoot, 'docs/deploying.md'), 'utf8');
+    const section = manual.split(/^## /m).find((part) => part.startsWith('One container'))!;
+    const first = section.split('```sh\n')[1]!.split('\n')[0]!;
+    const options = { cwd: path.dirname(dir), env: { PATH: process.env.PATH }, encoding: 'utf8' } as const;
+    execFileSync('sh', ['-ec', first], options);
+    const args = ['--project-name', 'posthorn', '--file', 'deploy/compose.small.yaml', 'config'];
+    const { status, stdout, stderr } = spawnSync('docker-compose', args, options);
+    assert.equal(status, 0, stderr);
+    assert.equal(parse(stdout).services.posthorn.environment.PUBLIC_URL, 'https://api.example.com');
+  });
 });
 
 describe('caddy', () => {
