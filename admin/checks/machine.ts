@@ -65,13 +65,21 @@ export async function checkStorage({ config, db }: AdminDeps): Promise<Finding> 
   }
 }
 
-const FREE_MIN_BYTES = 1024 ** 3;
+const GB = 1024 ** 3;
+const FREE_MIN_BYTES = GB;
 
+/** Uploads may take MEDIA_SPOOL_MB in each process. On a disk that they fill the database of `npm start` stops, too. */
 export async function checkDisk({ config }: AdminDeps): Promise<Finding> {
   const { bavail, bsize, blocks } = await statfs(config.DATA_DIR);
   const free = bavail * bsize;
-  const says = `${(free / 1024 ** 3).toFixed(1)} GB of ${((blocks * bsize) / 1024 ** 3).toFixed(1)} free at DATA_DIR`;
+  const says = `${(free / GB).toFixed(1)} GB of ${((blocks * bsize) / GB).toFixed(1)} free at DATA_DIR`;
   if (free === 0) throw new Error(says);
+  const spool = config.MEDIA_SPOOL_MB * 1024 * 1024;
+  if (config.MEDIA_STORAGE !== 'none' && spool > free)
+    return {
+      says: `${says}, of which each process may fill ${(spool / GB).toFixed(1)} (MEDIA_SPOOL_MB)`,
+      isRemark: true,
+    };
   return { says, isRemark: free < FREE_MIN_BYTES };
 }
 

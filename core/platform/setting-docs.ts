@@ -165,7 +165,9 @@ export const settingGroups = {
     },
     MESSAGE_ARCHIVE: { meaning: 'whether messages are archived in the storage before they are removed' },
     MEDIA_MEMORY_MB: { meaning: 'memory for media bodies in each process, in MB' },
-    MEDIA_SPOOL_MB: { meaning: 'disk space for incoming media in each process, in MB' },
+    MEDIA_SPOOL_MB: {
+      meaning: 'disk space for incoming media in each process, in MB: less than `DATA_DIR` has free',
+    },
     MEDIA_PRIVATE_HOSTS: {
       meaning: 'private servers from which media may be fetched: `host:port`, comma-separated',
     },

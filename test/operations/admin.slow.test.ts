@@ -140,11 +140,16 @@ describe('npm run admin', () => {
       S3_ENDPOINT: 'http://127.0.0.1:9',
       S3_ACCESS_KEY_ID: 'a',
       S3_SECRET_ACCESS_KEY: 'b',
+      MEDIA_SPOOL_MB: '1000000000',
     });
     await parts.db.query('DELETE FROM session_keys');
     assert.equal(code, 1);
     assert.match(stdout, /^WRONG +keys: no accepted key opens 1 of session_keys\.sealed$/m);
     assert.match(stdout, /^WRONG +storage: .+ECONNREFUSED/m);
+    assert.match(
+      stdout,
+      /^look at disk: .* free at DATA_DIR, of which each process may fill 976562\.5 \(MEDIA_SPOOL_MB\)$/m,
+    );
     assert.match(stdout, /^ok +broker: /m);
   });
 
