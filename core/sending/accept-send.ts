@@ -65,7 +65,7 @@ export function createAcceptor(deps: AcceptDeps): Acceptor {
   const coalescer = createCoalescer<SendCommand, AcceptedSend>({
     maxBatch: 128,
     sharedBy: ({ principal }) => principal.companyId,
-    run: async (batch) => acceptBatch(deps, await underKnownAddresses(deps.db, batch)),
+    run: (batch) => acceptBatch(deps, batch),
   });
   return {
     async acceptSend(command) {
@@ -88,10 +88,11 @@ export function createAcceptor(deps: AcceptDeps): Acceptor {
 async function acceptBatch(deps: AcceptDeps, batch: SendCommand[]): Promise<(AcceptedSend | Error)[]> {
   const now = deps.clock.now();
   const knownAtMs = performance.now();
-  const sends = batch.map((command) => identify(command));
   const locks = acceptOrderLocks(batch.map((command) => command.instanceId));
   const idleAt = idleQueues(deps.queues, batch);
   const { outcomes, rows, seqs } = await deps.db.transaction(async (client) => {
+    // Under the locks: before them a chat could move to another address, and its count with it.
+    const sends = (await underKnownAddresses(client, batch)).map((command) => identify(command));
     const known = await readForAccept(client, {
       instanceIds: sends.map((send) => send.command.instanceId),
       keyIds: sends.map((send) => send.keyId),

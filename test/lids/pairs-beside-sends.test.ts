@@ -11,10 +11,19 @@ import { createParts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
 import { seedCompany, seedInstance } from '../support/seed.ts';
 
+const PHONE = '553187654321';
+const JID = `${PHONE}@s.whatsapp.net`;
 const LID = '111222333444555@lid';
-const PHONE = '5511987654321';
+/** A number that leads to the account of the other one. */
+const OTHER = '5531987654321@s.whatsapp.net';
 
-test('a first send to a number that is just being paired with an anonymous id is accepted and counted', async () => {
+test('a first send to a number that is just being paired with an anonymous id is accepted and counted', () =>
+  sendDuringPair({ lid: LID, to: JID }));
+
+test('a send to a number of which just then another one is learnt counts for that one', () =>
+  sendDuringPair({ lid: OTHER, to: OTHER }));
+
+async function sendDuringPair({ lid, to }: { lid: string; to: string }): Promise<void> {
   const parts = await createParts();
   try {
     const { companyId, principal } = await seedCompany(parts.db);
@@ -25,19 +34,18 @@ test('a first send to a number that is just being paired with an anonymous id is
     await parts.db.query(
       `INSERT INTO chat_guards (instance_id, chat_jid, company_id, outbound_consecutive, score, score_at)
        VALUES ($1, $2, $3, 2, 0, now())`,
-      [instanceId, LID, companyId],
+      [instanceId, lid, companyId],
     );
     await parts.db.query(
       `INSERT INTO chats (instance_id, company_id, chat_jid, active_at, updated_at) VALUES ($1, $2, $3, now(), now())`,
-      [instanceId, companyId, LID],
+      [instanceId, companyId, lid],
     );
-    const chatJid = `${PHONE}@s.whatsapp.net`;
     let recorded: Promise<unknown> | undefined;
     let accepted: Promise<unknown> | undefined;
     await parts.db.transaction(async (sql) => {
       // The pair's count has moved when its chat, which is held here, is to move.
       await sql.query('SELECT 1 FROM chats WHERE instance_id = $1 FOR UPDATE', [instanceId]);
-      recorded = recordLids(parts, scope, [{ lid: LID, phone: PHONE }]);
+      recorded = recordLids(parts, scope, [{ lid, phone: PHONE }]);
       await waitFor(() => someoneWaits(parts.db));
       accepted = createAcceptor(parts).acceptSend({
         principal,
@@ -45,9 +53,9 @@ test('a first send to a number that is just being paired with an anonymous id is
         operation: 'text',
         idempotencyKey: randomUUID(),
         force: false,
-        body: { to: chatJid, text: 'hi' },
+        body: { to, text: 'hi' },
         traceId: newId(),
-        message: { type: 'text', chatJid, content: { text: 'hi' } },
+        message: { type: 'text', chatJid: to, content: { text: 'hi' } },
       });
       accepted.catch(() => undefined);
       await waitFor(() => someoneWaits(parts.db, 2));
@@ -58,8 +66,8 @@ test('a first send to a number that is just being paired with an anonymous id is
       'SELECT chat_jid, outbound_consecutive FROM chat_guards WHERE instance_id = $1',
       [instanceId],
     );
-    assert.deepEqual(guards.rows, [{ chat_jid: chatJid, outbound_consecutive: 3 }]);
+    assert.deepEqual(guards.rows, [{ chat_jid: JID, outbound_consecutive: 3 }]);
   } finally {
     await parts.close();
   }
-});
+}
