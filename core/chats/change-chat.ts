@@ -2,7 +2,8 @@ import { apiError } from '@posthorn/contract/api-error.ts';
 import type { Jid } from '@posthorn/contract/jid.ts';
 import type { Chat, MuteChatBody } from '@posthorn/contract/messaging/chats.ts';
 import type { Principal } from '../access/principal.ts';
-import { readLidsOf } from '../lids/read-phones.ts';
+import { holdAddresses } from '../instances/lock-leases.ts';
+import { readKnownJid, readLidsOf } from '../lids/read-phones.ts';
 import type { NetworkActions } from '../network/actions.ts';
 import { plainIdOf } from '../platform/ids.ts';
 import { askForChange } from '../rpc/ask-network.ts';
@@ -139,10 +140,15 @@ async function changeChat<Op extends ChatCall>(
     },
   );
   const { text, unless, values } = change.store;
-  await deps.db.query(
-    `UPDATE chats SET ${text}, updated_at = $${values.length + 4}
-     WHERE instance_id = $1 AND chat_jid = $2 AND ${unless} < $3`,
-    [instanceId, chat, revision, ...values, deps.clock.now()],
-  );
+  await deps.db.transaction(async (sql) => {
+    await holdAddresses(sql, instanceId);
+    // While the network is asked, the chat may move to the phone's address.
+    const today = await readKnownJid(sql, instanceId, chat);
+    await sql.query(
+      `UPDATE chats SET ${text}, updated_at = $${values.length + 4}
+       WHERE instance_id = $1 AND chat_jid = $2 AND ${unless} < $3`,
+      [instanceId, today, revision, ...values, deps.clock.now()],
+    );
+  });
   return findChat(deps, input);
 }

@@ -6,6 +6,8 @@ import {
   checkedContacts,
 } from '@posthorn/contract/messaging/chats.ts';
 import type { Principal } from '../access/principal.ts';
+import { holdAddresses } from '../instances/lock-leases.ts';
+import { readKnownJid } from '../lids/read-phones.ts';
 import { askForChange } from '../rpc/ask-network.ts';
 import { type RpcDeps, RpcRefused, requestOwner } from '../rpc/request-owner.ts';
 import { requireCapable } from '../rpc/require-capable.ts';
@@ -50,13 +52,18 @@ export async function blockContact(
   if (isGroupJid(jid)) throw apiError('INVALID_RECIPIENT');
   const args = { jid, blocked };
   const revision = await askForChange(deps, { principal, instanceId, op: 'contact_block', args, signal });
-  await deps.db.query(
-    `INSERT INTO contacts AS c (instance_id, company_id, jid, blocked, blocked_revision, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6)
-     ON CONFLICT (instance_id, jid) DO UPDATE
-     SET blocked = excluded.blocked, blocked_revision = excluded.blocked_revision, updated_at = excluded.updated_at
-     WHERE c.blocked_revision < excluded.blocked_revision`,
-    [instanceId, companyId, jid, blocked, revision, deps.clock.now()],
-  );
-  return { jid, blocked };
+  return deps.db.transaction(async (sql) => {
+    await holdAddresses(sql, instanceId);
+    // While the network is asked, the phone behind an anonymous id may be learnt.
+    const today = await readKnownJid(sql, instanceId, jid);
+    await sql.query(
+      `INSERT INTO contacts AS c (instance_id, company_id, jid, blocked, blocked_revision, updated_at)
+       VALUES ($1, $2, $3, $4, $5, $6)
+       ON CONFLICT (instance_id, jid) DO UPDATE
+       SET blocked = excluded.blocked, blocked_revision = excluded.blocked_revision, updated_at = excluded.updated_at
+       WHERE c.blocked_revision < excluded.blocked_revision`,
+      [instanceId, companyId, today, blocked, revision, deps.clock.now()],
+    );
+    return { jid: today, blocked };
+  });
 }
