@@ -125,13 +125,17 @@ async function recordView(
   fact: Extract<StatusFact, { kind: 'viewed' }>,
   key: string,
 ): Promise<Told> {
+  // They may have viewed it under another address.
+  const addresses = await readAddressesOf(sql, instanceId, fact.from);
   // One row a viewer; having played it is more than having seen it, and tells once more.
   const stored = await sql.query(
     `INSERT INTO status_views AS v (instance_id, status_id, viewer_jid, company_id, receipt_type, viewed_at)
-     VALUES ($1, $2, $3, $4, $5, $6)
+     SELECT $1::uuid, $2, $3, $4::integer, $5, $6::timestamptz
+     WHERE NOT EXISTS (SELECT FROM status_views other WHERE other.instance_id = $1 AND other.status_id = $2
+       AND other.viewer_jid = ANY ($7) AND other.viewer_jid <> $3 AND ($5 = 'read' OR other.receipt_type = 'played'))
      ON CONFLICT (instance_id, status_id, viewer_jid) DO UPDATE SET receipt_type = 'played'
      WHERE v.receipt_type = 'read' AND excluded.receipt_type = 'played'`,
-    [instanceId, key, fact.from, companyId, fact.receipt, fact.at],
+    [instanceId, key, fact.from, companyId, fact.receipt, fact.at, addresses],
   );
   if (stored.rowCount === 0) return null;
   return {

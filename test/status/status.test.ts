@@ -2,6 +2,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { eventPayloads, isEventType } from '@posthorn/contract/events.ts';
+import type { Lease } from '@posthorn/core/instances/lock-leases.ts';
+import { recordLids } from '@posthorn/core/lids/record-lids.ts';
+import { recordStatusFacts } from '@posthorn/core/status/record-status.ts';
 import { withRole } from '../server/seed-ids.ts';
 import { waitFor } from '../support/process.ts';
 import { type LoggedEvent, type Sending, startSending, type TestInstance } from '../support/sending.ts';
@@ -104,6 +107,37 @@ describe('posting a status', () => {
 });
 
 describe('views', () => {
+  test('cause it once for a contact who views under an anonymous id and under the number', async () => {
+    const id = await post();
+    const { parts } = pipeline.api;
+    const { rows } = await parts.db.query<Lease>(
+      'SELECT s.shard, s.epoch FROM instances i JOIN shards s ON s.shard = i.shard WHERE i.id = $1',
+      [instance.id],
+    );
+    const scope = { companyId: pipeline.company.companyId, instanceId: instance.id, lease: rows[0]! };
+    const [lid, phone] = ['160000000000999@lid', pipeline.newPhone()];
+    const view = (from: string, receipt: 'read' | 'played') =>
+      recordStatusFacts(parts, scope, [
+        { kind: 'viewed', statusId: hexOf(id), from, at: new Date(), receipt },
+      ]);
+    await view(lid, 'read');
+    await recordLids(parts, scope, [{ lid, phone }]);
+    await view(`${phone}@s.whatsapp.net`, 'read');
+    await view(`${phone}@s.whatsapp.net`, 'played');
+    await view(lid, 'played');
+    const told = await parts.db.query<LoggedEvent>(
+      `SELECT data FROM events WHERE instance_id = $1 AND type = 'status.viewed' ORDER BY tx, id`,
+      [instance.id],
+    );
+    assert.deepEqual(
+      told.rows.map(({ data }) => [data.from, data.receipt_type]),
+      [
+        [lid, 'read'],
+        [`${phone}@s.whatsapp.net`, 'played'],
+      ],
+    );
+  });
+
   test('cause status.viewed, once a contact, and are listed', async () => {
     const id = await post();
     const none = await pipeline.call(instance, 'GET', `/status/${id}/views`);
