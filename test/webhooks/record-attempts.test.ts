@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { createDb } from '@posthorn/core/platform/database/db.ts';
+import { discardDeliveries, releaseDeliveries } from '@posthorn/worker/webhooks/claim-deliveries.ts';
 import { recordAttempts } from '@posthorn/worker/webhooks/record-attempts.ts';
 import { someoneWaits } from '../support/locks.ts';
 import { createParts, type Parts } from '../support/parts.ts';
@@ -84,4 +86,38 @@ test('a failure and a success lock their deliveries in that order too', async ()
   });
   await recording;
   assert.equal(await pendingOf(parts.db, id), 1);
+});
+
+test('deliveries that are released or dropped lock in that order too', async () => {
+  const hot = createDb({ url: parts.url, poolSize: 1, log: parts.log, name: 'order', plans: 'indexed' });
+  const { companyId } = await seedCompany(parts.db);
+  for (const end of [
+    (ids: number[]) => releaseDeliveries(hot, ids, null),
+    (ids: number[]) => discardDeliveries(hot, ids),
+  ]) {
+    const { id } = await seedWebhook(parts.db, companyId, 'http://127.0.0.1:9/');
+    await emitEvents(parts, companyId, 2);
+    const { rows } = await parts.db.query<{ id: number }>(
+      'SELECT id FROM webhook_deliveries WHERE webhook_id = $1 ORDER BY id',
+      [id],
+    );
+    const [first, second] = rows.map((row) => row.id) as [number, number];
+    // The row of a delivery that failed once stands behind the others in the table.
+    const failure = { errorClass: 'server_5xx' as const, statusCode: 500, nextAttemptAt: new Date() };
+    await recordAttempts(parts.db, [{ ...successOf(first), ...failure }]);
+    let ending: Promise<void> | undefined;
+    // The locks of a manual retry.
+    await parts.db.transaction(async (sql) => {
+      const lock = (deliveryId: number) =>
+        sql.query('SELECT 1 FROM webhook_deliveries WHERE id = $1 FOR UPDATE', [deliveryId]);
+      await lock(first);
+      ending = end([first, second]);
+      ending.catch(() => undefined);
+      await waitFor(() => someoneWaits(parts.db));
+      await lock(second);
+    });
+    await ending;
+    await parts.db.query('DELETE FROM webhooks WHERE id = $1', [id]);
+  }
+  await hot.close();
 });

@@ -143,6 +143,11 @@ LEFT JOIN LATERAL (
 ) e ON true
 ORDER BY c.id`;
 
+/** SQL: the deliveries of a condition, locked by their ids as by a manual retry: of two orders each could wait for the other. */
+function inOrder(condition: string): string {
+  return `id IN (SELECT id FROM webhook_deliveries WHERE ${condition} ORDER BY id FOR UPDATE)`;
+}
+
 /**
  * Releases leased deliveries without an attempt: at shutdown, or when their endpoint's breaker has opened.
  * Only those held by `worker`.
@@ -156,7 +161,7 @@ export async function releaseDeliveries(
   await sql.query({
     name: 'deliveries-release',
     text: `UPDATE webhook_deliveries SET leased_until = NULL, claimed_by = NULL
-           WHERE id = ANY ($1::bigint[]) AND claimed_by IS NOT DISTINCT FROM $2`,
+           WHERE ${inOrder('id = ANY ($1::bigint[]) AND claimed_by IS NOT DISTINCT FROM $2')}`,
     values: [ids, worker],
   });
 }
@@ -183,7 +188,7 @@ export async function discardDeliveries(sql: Sql, ids: readonly number[]): Promi
   if (ids.length === 0) return;
   await sql.query({
     name: 'deliveries-discard',
-    text: 'DELETE FROM webhook_deliveries WHERE id = ANY ($1::bigint[])',
+    text: `DELETE FROM webhook_deliveries WHERE ${inOrder('id = ANY ($1::bigint[])')}`,
     values: [ids],
   });
 }
