@@ -52,6 +52,7 @@ export function progressEvent(
     phone?: string | undefined;
     reason?: string | undefined;
     wireState?: string | undefined;
+    isToldByNetwork?: boolean | undefined;
   },
   now: Date,
 ): NewEvent {
@@ -66,7 +67,8 @@ export function progressEvent(
   }
   if (step === 'failed') {
     if (message.idempotency_key) data.idempotency_key = message.idempotency_key;
-    data.wire_state = proof.wireState ?? 'not_sent';
+    // The network tells it of what it had taken.
+    data.wire_state = proof.isToldByNetwork ? 'sent' : (proof.wireState ?? 'not_sent');
     data.reason = proof.reason ?? 'send_failed';
   }
   const type = step === 'failed' ? `${message.type}.delivery_failed` : `message.${step}`;

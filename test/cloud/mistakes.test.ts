@@ -111,6 +111,11 @@ describe('mistakes of others with the Cloud API', () => {
     await cloud.reaches(instance, failing, 'failed');
     assert.equal((await cloud.status(instance, failing)).failed_reason, 'marketing_limited');
     assert.equal((await cloud.status(instance, delivered)).status, 'delivered');
+    const told = (await cloud.eventsOf(failing)).map(({ type, data }) => [type, data.wire_state]);
+    assert.deepEqual(told, [
+      ['message.sent', undefined],
+      ['text.delivery_failed', 'sent'],
+    ]);
     cloud.graph.poster(instance.number).hold(false);
   });
 });
