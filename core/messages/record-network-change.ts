@@ -18,13 +18,14 @@ import {
 
 /**
  * Records changes that came from the network, in their order, each with its events: message.edited, message.deleted
- * with `<family>.deleted`, message.starred (EVT-8). A change of a message that we never had makes no event. Throws
- * LeaseLost.
+ * with `<family>.deleted`, message.starred (EVT-8). A change of a message that we never had makes no event, and is
+ * given to `onUnknown`. Throws LeaseLost.
  */
 export async function recordNetworkChanges(
   deps: RecorderDeps,
   { instanceId, lease }: { instanceId: string; lease: Lease },
   changes: readonly NetworkChange[],
+  onUnknown: (change: NetworkChange) => void = () => undefined,
 ): Promise<Recorded> {
   await recordUnderLease(deps, lease, async ({ client, now, tell }) => {
     const events: NewEvent[] = [];
@@ -41,7 +42,9 @@ export async function recordNetworkChanges(
       const eventId = idOf(instanceId, change);
       // The same batch may contain a repeat.
       if (events.some((event) => event.eventId === eventId)) continue;
-      events.push(...(await recordOnce(client, instanceId, change, eventId, now)));
+      const told = await recordOnce(client, instanceId, change, eventId, now);
+      if (told) events.push(...told);
+      else onUnknown(change);
     }
     await tell(events);
   });
@@ -54,18 +57,21 @@ function idOf(instanceId: string, change: NetworkChange): string {
   return hashKey(instanceId, kind, networkId, changeId ?? at.toISOString());
 }
 
-/** The network repeats what was not acknowledged: the first event's id is made of what happened. */
+/**
+ * Null: there is no such message. The network repeats what was not acknowledged: the first event's id is made of what
+ * happened.
+ */
 async function recordOnce(
   client: Sql,
   instanceId: string,
   change: NetworkChange,
   eventId: string,
   now: Date,
-): Promise<NewEvent[]> {
+): Promise<NewEvent[] | null> {
   const told = await client.query('SELECT 1 FROM events WHERE event_id = $1', [eventId]);
   if (told.rows.length > 0) return [];
   const message = await lockChanged(client, instanceId, change);
-  if (!message) return [];
+  if (!message) return null;
   const [first, ...others] = await record(client, message, change, now);
   return first ? [{ ...first, eventId }, ...others] : [];
 }

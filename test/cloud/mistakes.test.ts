@@ -94,6 +94,34 @@ describe('mistakes of others with the Cloud API', () => {
     );
   });
 
+  it('an edit and a deletion that come before their messages count for them', async () => {
+    const said = (id: string, words: string) => ({
+      ...{ id, from: PERSON, timestamp: '1790000000', type: 'text', text: { body: words } },
+    });
+    const about = (id: string) => ({ ...said(`wamid.ABOUT_${id}`, ''), text: undefined });
+    const edit = {
+      original_message_id: 'wamid.EDITED',
+      message: { type: 'text', text: { body: 'New words' } },
+    };
+    const changes = [
+      { ...about('E'), type: 'edit', edit },
+      { ...about('D'), type: 'revoke', revoke: { original_message_id: 'wamid.GONE' } },
+    ];
+    await post('messages', { messages: changes });
+    await cloud.drained();
+    await post('messages', { messages: [said('wamid.EDITED', 'Old words'), said('wamid.GONE', 'Said')] });
+    const find = async (id: string) => (await cloud.call(instance.id, 'GET', `/message/${id}`)).body;
+    const gone = await waitFor(async () => {
+      const found = await find('wamid.GONE');
+      return found.deleted_at && found;
+    });
+    assert.deepEqual([gone.content, (await find('wamid.EDITED')).content], [{}, { text: 'New words' }]);
+    const told = async (type: string) =>
+      (await cloud.events(instance.id, type)).map(({ data }) => data.message_ids[0]);
+    assert.deepEqual(await told('message.deleted'), [gone.message_id]);
+    assert.equal((await told('message.edited')).length, 1);
+  });
+
   it('a failure that follows `sent` causes an event, and one that follows `delivered` does not', async () => {
     cloud.graph.poster(instance.number).hold(true);
     const [failing, delivered] = [await text(), await text()];

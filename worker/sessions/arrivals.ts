@@ -1,11 +1,9 @@
 import { isGroupJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import { LeaseLost } from '@posthorn/core/instances/lock-leases.ts';
 import { RECEIVED_BATCH_MAX, type Received } from '@posthorn/core/messages/record-inbound.ts';
-import { recordNetworkChanges } from '@posthorn/core/messages/record-network-change.ts';
 import type {
   HistoryBatch,
   InboundMessage,
-  NetworkChange,
   NetworkReceipt,
   SessionSink,
 } from '@posthorn/core/network/driver.ts';
@@ -14,12 +12,14 @@ import { messageIdOf } from '@posthorn/core/platform/ids.ts';
 import { recordStatusFacts, type StatusFact } from '@posthorn/core/status/record-status.ts';
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
 import { type Care, createBoundedTries, type Pipeline } from './bounded-tries.ts';
+import { createEarlyChanges, type EarlyChanges } from './early-changes.ts';
 import { createEarlyReceipts, type EarlyReceipts } from './early-receipts.ts';
 import { limitConcurrency } from './limit-concurrency.ts';
 import { split } from './lists.ts';
+import { recordChanges, recordEarlyChanges } from './record-changes.ts';
 import { recordFacts } from './record-facts.ts';
 import { recordHistory } from './record-history.ts';
-import { sanitizeChange, sanitizeMessage, sanitizeReceipt } from './sanitize.ts';
+import { sanitizeItems, sanitizeMessage, sanitizeReceipt } from './sanitize.ts';
 import { createStepChain } from './step-chain.ts';
 import { createInboundStorer, type StoredInbound } from './store-inbound.ts';
 import { createPresenceTeller } from './tell-presence.ts';
@@ -41,6 +41,7 @@ interface ArrivalsPipeline {
   /** Records what must not overtake each other, one after the other. */
   inOrder(record: () => Promise<void>): Promise<void>;
   early: EarlyReceipts;
+  earlyChanges: EarlyChanges;
 }
 
 /**
@@ -61,6 +62,7 @@ export function createArrivals(deps: ArrivalsDeps, scope: ArrivalsScope): Arriva
     store: (message, care) => (message.media ? download(() => store(message, care)) : store(message, care)),
     inOrder: (record) => order.tryStep('inbound', record),
     early: createEarlyReceipts(),
+    earlyChanges: createEarlyChanges(),
   };
 
   function pipeline<T>(
@@ -205,41 +207,8 @@ async function recordStored(
     await Promise.all(context.early.of(networkId).map((receipt) => recordReceipt(context, receipt)));
     context.early.forget(networkId);
   }
+  await recordEarlyChanges(context, received);
   await recordStatusFacts(deps, scope, stored.flatMap(statusFactOf));
-}
-
-async function recordChanges(
-  context: ArrivalsPipeline,
-  items: readonly NetworkChange[],
-  care: Care,
-): Promise<void> {
-  if (care === 'envelope') return;
-  const { deps, scope } = context;
-  const readable = sanitizeItems(context, 'change', items, sanitizeChange);
-  const [others, messages] = split(readable, ({ chat, fromMe }) => chat === STATUS_BROADCAST && !fromMe);
-  if (messages.length > 0) await recordNetworkChanges(deps, scope, messages);
-  const statuses = [...others, ...messages.filter(({ chat }) => chat === STATUS_BROADCAST)];
-  const deleted = statuses.flatMap(({ kind, networkId, from, fromMe, at }): StatusFact[] =>
-    // Our own statuses have no author in the feed.
-    kind === 'deleted' ? [{ kind, statusId: networkId, from: fromMe ? '' : from, at }] : [],
-  );
-  await recordStatusFacts(deps, scope, deleted);
-}
-
-/** Makes items storable. Drops items without a valid id and logs their number. */
-function sanitizeItems<T, Out>(
-  { deps, scope }: Pick<ArrivalsPipeline, 'deps' | 'scope'>,
-  kind: string,
-  items: readonly T[],
-  sanitize: (item: T, now: Date) => Out | null,
-): Out[] {
-  const now = deps.clock.now();
-  const told = items.map((item) => sanitize(item, now)).filter((item) => item !== null);
-  if (told.length < items.length) {
-    const about = { kind, refused: items.length - told.length, instance_id: scope.instanceId };
-    deps.log.warn(about, 'dropped inbound items without a valid id');
-  }
-  return told;
 }
 
 /** Opening a status is reported as a view, not as a step of a message (STA-11). */

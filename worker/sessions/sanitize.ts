@@ -11,6 +11,8 @@ import type {
   NetworkReceipt,
 } from '@posthorn/core/network/driver.ts';
 import { DAY_MS } from '@posthorn/core/platform/durations.ts';
+import type { Clock } from '@posthorn/core/platform/process/clock.ts';
+import type { Log } from '@posthorn/core/platform/process/log.ts';
 
 /** A message as it is recorded, with the reason if parts had to be left out. */
 export type SanitizedMessage = InboundMessage & { incomplete?: 'content_cut' | 'content_unreadable' };
@@ -28,6 +30,22 @@ const NODES_MAX = 20_000;
 const EARLIEST_MS = Date.UTC(2000);
 const AHEAD_MS = DAY_MS;
 const FORWARDS_MAX = 1_000_000;
+
+/** Makes items storable. Drops items without a valid id and logs their number. */
+export function sanitizeItems<T, Out>(
+  { deps, scope }: { deps: { clock: Clock; log: Pick<Log, 'warn'> }; scope: { instanceId: string } },
+  kind: string,
+  items: readonly T[],
+  sanitize: (item: T, now: Date) => Out | null,
+): Out[] {
+  const now = deps.clock.now();
+  const told = items.map((item) => sanitize(item, now)).filter((item) => item !== null);
+  if (told.length < items.length) {
+    const about = { kind, refused: items.length - told.length, instance_id: scope.instanceId };
+    deps.log.warn(about, 'dropped inbound items without a valid id');
+  }
+  return told;
+}
 
 /** Null if the id, chat or sender is invalid: the message could never be found again. */
 export function sanitizeMessage(message: InboundMessage, now: Date): SanitizedMessage | null {
