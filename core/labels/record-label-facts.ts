@@ -100,7 +100,7 @@ async function bearerOf(
 ): Promise<LabelBearer> {
   const { labelId, chat } = fact;
   if (fact.kind === 'label_chat') return { labelId, chat, messageKey: '' };
-  const known = await findReferenced(sql, instanceId, fact.target.id);
+  const known = await findReferenced(sql, instanceId, fact.target.id, chat);
   // As the API files it, whatever the network calls its chat.
   return known
     ? { labelId, chat: known.chatJid, messageKey: known.id, networkId: known.networkId }

@@ -100,7 +100,7 @@ async function targetOf(
   given: { ref: string; sender: string | undefined; fromMe: boolean },
 ): Promise<MessageTarget> {
   await requireInstance(deps.db, principal, instanceId);
-  const known = await findReferenced(deps.db, instanceId, given.ref);
+  const known = await findReferenced(deps.db, instanceId, given.ref, chat);
   if (known && known.chatJid === chat) return wireTarget(known);
   if (known || isUuid(given.ref)) throw apiError('MESSAGE_NOT_FOUND');
   const sender = given.sender ?? (isGroupJid(chat) || given.fromMe ? undefined : chat);

@@ -1,27 +1,30 @@
 import type { KnownMessage } from '../content/rule.ts';
 import { CHAT_JID_SQL } from '../lids/chat-sql.ts';
 import type { Sql } from '../platform/database/db.ts';
-import { isUuid, messageIdOf, networkIdOf, plainIdOf } from '../platform/ids.ts';
+import { idInChat, isUuid, messageIdOf, networkIdOf, plainIdOf } from '../platform/ids.ts';
 
 /**
- * The message of this instance that a UUID or network id names, or null. Not scoped to a company: what it
+ * The message of this instance that a UUID or network id names, or null; of several to which their senders gave one network
+ * id, that of `chat`, which is an address of today. Not scoped to a company: what it
  * decides is told only after the accept has seen that the instance is the caller's.
  */
 export async function findReferenced(
   sql: Sql,
   instanceId: string,
   ref: string,
+  chat?: string,
 ): Promise<KnownMessage | null> {
   // An outbound message's network id is made of its UUID; an inbound one's is stored.
   const id = isUuid(ref) ? ref : messageIdOf(ref.toUpperCase());
+  const names = [ref, ref.toUpperCase()];
   const found = await sql.query<Row>({
     name: 'messages-find-referenced',
     text: `SELECT * FROM (
              SELECT ${COLUMNS} FROM messages WHERE id = $2 AND instance_id = $1
              UNION ALL
-             SELECT ${COLUMNS} FROM messages WHERE instance_id = $1 AND network_id IN ($3, upper($3))
-           ) AS found LIMIT 1`,
-    values: [instanceId, id, ref],
+             SELECT ${COLUMNS} FROM messages WHERE instance_id = $1 AND network_id = ANY ($3)
+           ) AS found ORDER BY chat_jid IS DISTINCT FROM $4, direction DESC LIMIT 1`,
+    values: [instanceId, id, [...names, ...names.map((name) => idInChat(name, chat ?? ''))], chat ?? null],
   });
   const row = found.rows[0];
   if (!row) return null;

@@ -18,3 +18,8 @@ export async function withKnownChats(
   }
   return known;
 }
+
+/** The chat of the message that such a body is about; undefined where it does not say. */
+export function chatOfTarget({ to, forward_chat_id }: Record<string, unknown>): string | undefined {
+  return (forward_chat_id ?? to) as string | undefined;
+}

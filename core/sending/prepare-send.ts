@@ -11,7 +11,7 @@ import { answeringInTime } from '../platform/database/in-time.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import { findReferencedStatus } from '../status/find-status.ts';
 import { checkBeforeMedia } from './check-before-media.ts';
-import { withKnownChats } from './known-chats.ts';
+import { chatOfTarget, withKnownChats } from './known-chats.ts';
 import type { SendRequest } from './send-request.ts';
 
 export interface PrepareDeps {
@@ -55,9 +55,10 @@ async function prepareWithLookups(
     ? await findMedia(deps, request, kind)
     : { media: undefined, identity: body };
   if ('refusal' in found) return { refusal: found.refusal, body: found.identity };
-  const target = rule.target && (await findReferenced(deps.db, instanceId, rule.target(body)));
-  const status = rule.status && (await findReferencedStatus(deps.db, instanceId, rule.status(body)));
   const named = rule.target ? { ...request, body: await withKnownChats(deps.db, instanceId, body) } : request;
+  const target =
+    rule.target && (await findReferenced(deps.db, instanceId, rule.target(body), chatOfTarget(named.body)));
+  const status = rule.status && (await findReferencedStatus(deps.db, instanceId, rule.status(body)));
   const now = deps.clock.now();
   return applyRule(rule, named, { body: found.identity, media: found.media, target, status, now });
 }

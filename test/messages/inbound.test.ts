@@ -100,6 +100,10 @@ describe('a message of a phone', () => {
       assert.equal(stored.text, `What ${phone} sends`);
       const { data } = (await pipeline.call(instance, 'GET', `/messages?chat_jid=${phone}`)).body;
       assert.equal(data.length, 1);
+      const liked = { to: phone, message_id: id, emoji: '👍' };
+      const { message_id: like } = await pipeline.send(instance, '/messages/reaction', liked);
+      const { content } = (await pipeline.call(instance, 'GET', `/message/${like}`)).body;
+      assert.equal(content.message_id, message_ids[0]);
       const answer = { to: phone, text: 'An answer', quoted_id: message_ids[0] };
       await pipeline.send(instance, '/messages/text', answer);
       await waitFor(async () => (await pipeline.shown(phone)).at(-1)?.quoted_id === id);
