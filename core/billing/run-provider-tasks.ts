@@ -87,7 +87,7 @@ const RUN: Record<TaskKind, (deps: TaskDeps, task: Task) => Promise<void>> = {
   sync_subscription: syncSubscription,
   end_subscription: endSubscription,
   check_subscription: checkSubscription,
-  load_charges: loadCharges,
+  load_charges: (deps, task) => loadCharges(deps, task),
   load_pix: loadPix,
   sync_customer: syncCustomer,
 };
@@ -138,7 +138,7 @@ async function syncSubscription(deps: TaskDeps, task: Task): Promise<void> {
     nextDueDate: due?.nextDueDate ?? null,
   });
   for (const { id } of due?.surplus ?? []) await deps.provider.deletePayment(id);
-  await loadCharges(deps, task);
+  await loadCharges(deps, task, terms.cycle);
 }
 
 /**
@@ -203,7 +203,8 @@ async function checkSubscription(deps: TaskDeps, task: Task): Promise<void> {
   });
 }
 
-async function loadCharges(deps: TaskDeps, task: Task): Promise<void> {
+/** With `cycle`, the one whose price the provider has just given to the charges that are pending. */
+async function loadCharges(deps: TaskDeps, task: Task, cycle?: BillingCycle): Promise<void> {
   const { rows } = await deps.db.query<{ provider_id: string }>(
     'SELECT asaas_subscription_id AS provider_id FROM billing.subscriptions WHERE id = $1',
     [task.subject_id],
@@ -212,8 +213,8 @@ async function loadCharges(deps: TaskDeps, task: Task): Promise<void> {
   const payments = await deps.provider.listPayments(rows[0].provider_id);
   await deps.db.transaction(async (sql) => {
     const time = await lockCompany(sql, task.company_id, deps.clock);
-    for (const payment of payments)
-      await writeCharge(sql, {
+    for (const payment of payments) {
+      const id = await writeCharge(sql, {
         companyId: task.company_id,
         subscriptionId: task.subject_id,
         payment,
@@ -221,6 +222,12 @@ async function loadCharges(deps: TaskDeps, task: Task): Promise<void> {
         now: time.now,
         realNow: deps.clock.now(),
       });
+      if (cycle !== undefined && payment.isPending)
+        await sql.query(
+          'UPDATE billing.charges SET paid_cycle = $2 WHERE id = $1 AND paid_plan_code IS NULL',
+          [id, cycle],
+        );
+    }
     await settleSubscription(sql, { subscriptionId: task.subject_id, time });
   });
 }

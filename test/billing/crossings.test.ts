@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { addCycle } from '@posthorn/core/billing/dates.ts';
+import { addCycle, localDate } from '@posthorn/core/billing/dates.ts';
 import { undoDueIntents } from '@posthorn/core/billing/provider/provider-intents.ts';
 import { runDueTask } from '@posthorn/core/billing/run-provider-tasks.ts';
 import { moveByClock } from '@posthorn/core/billing/subscriptions/move-by-clock.ts';
@@ -113,6 +113,51 @@ describe('a change to a yearly plan while the provider has made two monthly char
     await change('starter_yearly');
     assert.deepEqual(open(), [[due, 499]]);
     assert.equal(atProvider(subscription).nextDueDate, addCycle(due, 'yearly'));
+  });
+});
+
+describe('a charge that is paid at the price of the plan before', () => {
+  for (const when of ['before', 'after'] as const)
+    it(`pays for a cycle of that plan when it was paid ${when} the change, which the provider did not know of`, async () => {
+      const { subscription, ...company } = await withSubscription(billing, { plan_code: 'starter_yearly' });
+      const [charge] = (await billing.call('GET', '/v1/billing/charges', { key: company.apiKey })).body.data;
+      const paidAt = billing.parts.clock.now();
+      asaas.fault('PUT /subscriptions', { kind: '500-before' }, 9);
+      if (when === 'before') asaas.payments.get(charge.asaas_payment_id)!.status = 'RECEIVED';
+      await pass(HOUR_MS);
+      const changed = await billing.call('POST', `${PATH}/${subscription.id}/change-plan`, {
+        key: company.apiKey,
+        body: { new_plan_code: 'starter_monthly' },
+      });
+      assert.equal(changed.status, 202);
+      if (when === 'before') await recover();
+      await runDueTask(billing.billing);
+      const at = when === 'before' ? paidAt : billing.parts.clock.now();
+      const paid = { at, paymentId: charge.asaas_payment_id, dueDate: charge.due_date, valueCents: 49_900 };
+      await billing.deliver(paymentEvent('PAYMENT_RECEIVED', subscription, paid));
+      await drainEvents(billing);
+      asaas.payments.get(charge.asaas_payment_id)!.status = 'RECEIVED';
+      await recover();
+      const { plan_code, current_period_end } = await read(company);
+      assert.equal(plan_code, 'starter_monthly');
+      assert.equal(localDate(new Date(current_period_end)), addCycle(charge.due_date, 'yearly'));
+      // The provider's next charge is not moved either.
+      assert.equal(atProvider(subscription).nextDueDate, charge.due_date);
+    });
+
+  it('pays for a cycle of the new plan once the provider has changed its price', async () => {
+    const { subscription, ...company } = await withSubscription(billing, { plan_code: 'starter_yearly' });
+    const [charge] = (await billing.call('GET', '/v1/billing/charges', { key: company.apiKey })).body.data;
+    const body = { new_plan_code: 'starter_monthly' };
+    const path = `${PATH}/${subscription.id}/change-plan`;
+    assert.equal((await billing.call('POST', path, { key: company.apiKey, body })).status, 202);
+    await recover();
+    const paid = { paymentId: charge.asaas_payment_id, dueDate: charge.due_date };
+    const at = billing.parts.clock.now();
+    await billing.deliver(paymentEvent('PAYMENT_RECEIVED', subscription, { ...paid, at }));
+    await drainEvents(billing);
+    const { current_period_end } = await read(company);
+    assert.equal(localDate(new Date(current_period_end)), addCycle(charge.due_date, 'monthly'));
   });
 });
 

@@ -4,6 +4,7 @@ import { ApiError } from '@posthorn/contract/api-error.ts';
 import { listCharges } from '@posthorn/core/billing/charges/list-charges.ts';
 import { formatProviderTime, localDate } from '@posthorn/core/billing/dates.ts';
 import { createProfile } from '@posthorn/core/billing/payers/create-profile.ts';
+import type { TaskKind } from '@posthorn/core/billing/provider/provider-tasks.ts';
 import { advanceClock } from '@posthorn/core/billing/provider/simulated/advance-clock.ts';
 import { ingestEvent } from '@posthorn/core/billing/provider-events/ingest-event.ts';
 import { processEvent } from '@posthorn/core/billing/provider-events/process-event.ts';
@@ -163,7 +164,7 @@ async function play(steps: Step[]): Promise<void> {
 const PLAYS: { [K in Step['do']]: (game: Play, step: Extract<Step, { do: K }>) => Promise<void> } = {
   subscribe,
   async change(game, { plan: newPlanCode }) {
-    const { id, state } = game.subscriptions.at(-1)!;
+    const { id, state, firstCharge } = game.subscriptions.at(-1)!;
     const error = await codeOf(
       changePlan(billing.billing, { companyId: game.companyId, subscriptionId: id, newPlanCode }),
     );
@@ -173,7 +174,10 @@ const PLAYS: { [K in Step['do']]: (game: Play, step: Extract<Step, { do: K }>) =
         ? 'ALREADY_ON_PLAN'
         : null;
     assert.equal(error, refused);
-    if (refused === null) model.schedulePlan(state, newPlanCode);
+    if (refused !== null) return;
+    model.schedulePlan(state, newPlanCode, firstCharge);
+    // The provider gives its own charge the new price.
+    await runTasks(game, 'sync_subscription');
   },
   async cancel(game, { immediate }) {
     const { id, state } = game.subscriptions.at(-1)!;
@@ -324,13 +328,15 @@ function subject(game: Play, sent: Sent): { target: Play['subscriptions'][number
 }
 
 /** Ends the subscriptions at the provider whose end is due there. */
-async function endDueSubscriptions(game: Play): Promise<void> {
+const endDueSubscriptions = (game: Play) => runTasks(game, 'end_subscription');
+
+async function runTasks(game: Play, kind: TaskKind): Promise<void> {
   while (await runDueTask(billing.billing));
   // Another sequence may be working on one of our tasks.
   await waitFor(async () => {
     const { rows } = await billing.parts.db.query(
-      `SELECT FROM billing.provider_tasks WHERE company_id = $1 AND kind = 'end_subscription' AND next_attempt_at <= $2`,
-      [game.companyId, billing.parts.clock.now()],
+      `SELECT FROM billing.provider_tasks WHERE company_id = $1 AND kind = $3 AND next_attempt_at <= $2`,
+      [game.companyId, billing.parts.clock.now(), kind],
     );
     return rows.length === 0;
   });

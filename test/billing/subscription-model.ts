@@ -25,7 +25,7 @@ export interface ModelCharge {
   paidAt: number | null;
   /** The plan that it paid for. */
   paidPlan: string | null;
-  /** That of the plan before, when it was overdue as the plan changed. */
+  /** That of the plan before, when it was there as the plan changed. */
   cycle: 'monthly' | 'yearly' | null;
   paidUntil: number | null;
   received: boolean;
@@ -169,10 +169,10 @@ export function cancel(subscription: ModelSubscription): void {
   subscription.chargedBack.clear();
 }
 
-/** Schedules a plan. Overdue charges keep their price, and so the cycle that they pay for. */
-export function schedulePlan(subscription: ModelSubscription, plan: string): void {
-  for (const charge of subscription.charges.values())
-    if (['overdue', 'failed'].includes(charge.status) && charge.paidAt === null)
+/** Schedules a plan. All charges but `pending`, at the provider, keep their price, and so the cycle that they pay for. */
+export function schedulePlan(subscription: ModelSubscription, plan: string, pending: string): void {
+  for (const [id, charge] of subscription.charges)
+    if (id !== pending && charge.paidAt === null)
       charge.cycle ??= PLANS[subscription.nextPlan ?? subscription.plan]!.cycle;
   subscription.nextPlan = plan;
 }

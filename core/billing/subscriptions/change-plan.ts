@@ -23,7 +23,7 @@ export async function changePlan(
     ]);
     if (plan.rowCount === 0) throw apiError('PLAN_NOT_FOUND');
     if (subscription.plan_code === input.newPlanCode) throw apiError('ALREADY_ON_PLAN');
-    await keepTermsOfOverdue(sql, subscription);
+    await keepCycles(sql, subscription);
     await sql.query('UPDATE billing.subscriptions SET next_plan_code = $2, updated_at = $3 WHERE id = $1', [
       subscription.id,
       input.newPlanCode,
@@ -38,12 +38,14 @@ export async function changePlan(
   });
 }
 
-/** The provider gives the new price to pending charges alone: an overdue one pays for a cycle of the plan that it was made for. */
-async function keepTermsOfOverdue(sql: Sql, subscription: SubscriptionRow): Promise<void> {
+/**
+ * A charge pays for a cycle of the plan whose price it has. The provider gives the new price to those that are pending when it
+ * learns of the change (run-provider-tasks.ts): not to one that is overdue, or that was paid before and is not told yet.
+ */
+async function keepCycles(sql: Sql, subscription: SubscriptionRow): Promise<void> {
   await sql.query(
     `UPDATE billing.charges charge SET paid_cycle = plan.cycle FROM billing.plans plan
-     WHERE charge.subscription_id = $1 AND charge.status IN ('overdue', 'failed') AND charge.paid_cycle IS NULL
-       AND plan.code = $2`,
+     WHERE charge.subscription_id = $1 AND charge.paid_plan_code IS NULL AND charge.paid_cycle IS NULL AND plan.code = $2`,
     [subscription.id, subscription.next_plan_code ?? subscription.plan_code],
   );
 }

@@ -6,7 +6,7 @@ import { type Fact, isLater } from './derive-state.ts';
 
 /**
  * Decides, with the first word of its payment, which plan a charge pays for: the scheduled one, else the present one.
- * Gives its code. One that was overdue when the plan changed has its cycle already.
+ * Gives its code. One that was there when the plan changed has its cycle already.
  */
 export async function decidePaidPlan(sql: Sql, chargeId: number): Promise<string> {
   const { rows } = await sql.query<{ code: string }>(
