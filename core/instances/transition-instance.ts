@@ -1,6 +1,7 @@
 import type { EventType } from '@posthorn/contract/events.ts';
 import { buildEvent } from '../events/build-event.ts';
 import { type RecorderDeps, type Recording, recordUnderLease } from './create-recorder.ts';
+import { lockDeviceState } from './device-state.ts';
 import type { Lease } from './lock-leases.ts';
 import { type DesiredState, type InstanceState, mayTransition } from './transitions.ts';
 
@@ -96,7 +97,11 @@ async function write(
     );
   }
   // The network tells a new pairing which groups its account is in; those of another account must not stay.
-  if (reason === 'paired') await client.query('DELETE FROM chat_groups WHERE instance_id = $1', [instanceId]);
+  if (reason === 'paired') {
+    // A refresh of groups has an order of its own.
+    await lockDeviceState(client, instanceId);
+    await client.query('DELETE FROM chat_groups WHERE instance_id = $1', [instanceId]);
+  }
   const data = {
     state: to,
     previous_state: row.state,
