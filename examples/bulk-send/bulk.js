@@ -54,10 +54,10 @@ async function send(to, text) {
     );
     return { to, status: 'accepted', message_id: sent.message_id, reason: '' };
   } catch (error) {
-    // A fault in one row must not end the run; a wrong key or an unreachable service must.
-    const isOfThisRow =
-      error instanceof PosthornError && error.status >= 400 && error.status < 500 && error.status !== 401;
-    if (!isOfThisRow) throw error;
+    // A fault in one row must not end the run. A wrong key, an instance that is not connected and an unreachable
+    // service must: every further row would be refused as well.
+    if (!(error instanceof PosthornError) || error.status === 0 || error.status >= 500) throw error;
+    if ([401, 403, 429].includes(error.status) || error.code.startsWith('INSTANCE_')) throw error;
     return { to, status: 'refused', message_id: '', reason: error.code };
   }
 }

@@ -71,6 +71,11 @@ describe('the examples', { timeout: 500_000 }, () => {
     );
   }
 
+  const reaches = (state: string) =>
+    waitFor(async () => (await client.instances.get({ instanceId })).state === state, 30_000, {
+      everyMs: 200,
+    });
+
   const write = (from: string, text: string) =>
     sandbox.request({
       method: 'POST',
@@ -241,10 +246,6 @@ describe('the examples', { timeout: 500_000 }, () => {
       30_000,
       { everyMs: 200 },
     );
-    const reaches = (state: string) =>
-      waitFor(async () => (await client.instances.get({ instanceId })).state === state, 30_000, {
-        everyMs: 200,
-      });
     await client.instances.disconnect({ instanceId });
     await reaches('DISCONNECTED');
     const early = example.start(command, env);
@@ -305,6 +306,30 @@ describe('the examples', { timeout: 500_000 }, () => {
     const [, refused, accepted] = readFileSync(path.join(example.folder, 'report.csv'), 'utf8').split('\n');
     assert.equal(refused, 'nobody,refused,,INVALID_PHONE');
     assert.match(accepted ?? '', /^5521977771000,accepted,\S+,$/);
+  });
+
+  test('bulk-send stops while the instance is away, and sends every row when it is run again', async () => {
+    const example = copy('bulk-send');
+    const phones = ['5521977772000', '5521977772001'];
+    writeFileSync(
+      path.join(example.folder, 'two.csv'),
+      `to,text\n${phones.map((to) => `${to},Hello`).join('\n')}\n`,
+    );
+    const command = ['node', 'bulk.js', 'two.csv', 'report.csv', 'july'];
+    await client.instances.disconnect({ instanceId });
+    await reaches('DISCONNECTED');
+    const early = example.start(command, env);
+    assert.equal(await early.ended, 1);
+    assert.match(early.output(), /INSTANCE_NOT_CONNECTED/);
+    assert.equal(
+      readFileSync(path.join(example.folder, 'report.csv'), 'utf8'),
+      'to,status,message_id,reason\n',
+    );
+    await client.instances.connect({ instanceId });
+    await reaches('CONNECTED');
+    const later = example.start(command, env);
+    assert.equal(await later.ended, 0, later.output());
+    assert.match(later.output(), /2 accepted, 0 refused, 0 sent before/);
   });
 
   test('python offers every operation of the document, sends a text and waits for it', async () => {
