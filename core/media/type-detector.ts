@@ -8,7 +8,7 @@ import type { DetectedType } from './media-type.ts';
 export interface TypeDetector {
   /**
    * The type of a file by its content (`detectType`); a file that misleads the parser is unknown bytes. Companies have turns.
-   * Throws 503 SERVICE_UNAVAILABLE where the machine is too busy to tell.
+   * Throws 503 SERVICE_UNAVAILABLE where the machine is too busy to tell, and an error where no thread starts.
    */
   detect(file: DetectJob, companyId: number): Promise<DetectedType>;
   close(): Promise<void>;
@@ -65,14 +65,21 @@ export function createTypeDetector(options: { limitMs?: number; entry?: URL } = 
   function start(): void {
     const thread = new Worker(entry);
     threads.set(thread, {});
+    let isReady = false;
+    let cause: unknown;
     thread.once('message', (ready: DetectReady) => {
+      isReady = true;
       threads.set(thread, ready);
       thread.unref();
       idle.push(thread);
       next();
     });
-    thread.on('error', () => undefined);
+    thread.on('error', (err) => {
+      cause = err;
+    });
     thread.once('exit', () => {
+      // The next one would most likely fail alike, and so for ever.
+      if (!isReady) queue.take(1)[0]?.reject(new Error('types of files cannot be detected', { cause }));
       threads.delete(thread);
       const at = idle.indexOf(thread);
       if (at >= 0) idle.splice(at, 1);

@@ -63,6 +63,18 @@ describe('the type detector', () => {
     await detector.close();
   });
 
+  test('fails a file when its thread does not start, as below a removed package, and the next one with the next', async () => {
+    const entry = new URL("data:text/javascript,throw new Error('no such package')");
+    const detector = createTypeDetector({ entry });
+    const files = ['a', 'b', 'c'].map((each) => detector.detect({ path: each, declared: '' }, 1));
+    for (const answer of await Promise.allSettled(files)) {
+      assert.equal(answer.status, 'rejected');
+      assert.match(answer.reason.message, /types of files cannot be detected/);
+      assert.match(answer.reason.cause.message, /no such package/);
+    }
+    await detector.close();
+  });
+
   test('lets a company wait for none but the files that others have in its threads', async () => {
     const entry = path.join(dir, 'misled.mjs');
     await writeFile(
