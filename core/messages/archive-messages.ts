@@ -231,13 +231,9 @@ WITH RECURSIVE past AS MATERIALIZED (
 SELECT m.*, m.xmin::text AS version, f.bytes FROM fitting f JOIN messages m ON m.id = f.id ORDER BY f.nth`,
 };
 
-/**
- * The ids are those of one instance. Their column is compared with arrays, and that of the instance not at all: else a plan
- * may read all messages of the instance for each of them (0018).
- */
 const GONE = `gone AS (
   DELETE FROM messages m USING unnest($1::uuid[], $2::text[]) AS taken (id, version)
-  WHERE m.id = ANY (ARRAY[taken.id]) AND m.xmin::text = taken.version AND ${noWork('$3')}
+  WHERE m.id = taken.id AND m.xmin::text = taken.version AND m.instance_id = $3 AND ${noWork('$3')}
   RETURNING m.id
 )`;
 
