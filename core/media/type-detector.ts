@@ -49,8 +49,8 @@ interface Waiting {
 export function createTypeDetector(options: { limitMs?: number; entry?: URL } = {}): TypeDetector {
   const { limitMs = LIMIT_MS, entry = new URL('./type-detector-thread.ts', import.meta.url) } = options;
   const queue = createLanes<Waiting>(({ companyId }) => companyId);
-  const idle: Worker[] = [];
-  const threads = new Map<Worker, DetectReady>();
+  let idle: Worker[] = [];
+  const threads = new Map<Worker, DetectReady | null>();
   let closed = false;
 
   function next(): void {
@@ -63,28 +63,26 @@ export function createTypeDetector(options: { limitMs?: number; entry?: URL } = 
   }
 
   function start(): void {
-    const thread = new Worker(entry);
-    threads.set(thread, {});
-    let isReady = false;
-    let cause: unknown;
-    thread.once('message', (ready: DetectReady) => {
-      isReady = true;
-      threads.set(thread, ready);
-      thread.unref();
-      idle.push(thread);
-      next();
+    const thread = startThread(entry, {
+      ready(said) {
+        threads.set(thread, said);
+        rest(thread);
+      },
+      ended(cause) {
+        // It was never ready: the next one would most likely fail alike, and so for ever.
+        if (!threads.get(thread)) queue.take(1)[0]?.reject(notStarted(cause));
+        threads.delete(thread);
+        idle = idle.filter((other) => other !== thread);
+        next();
+      },
     });
-    thread.on('error', (err) => {
-      cause = err;
-    });
-    thread.once('exit', () => {
-      // The next one would most likely fail alike, and so for ever.
-      if (!isReady) queue.take(1)[0]?.reject(new Error('types of files cannot be detected', { cause }));
-      threads.delete(thread);
-      const at = idle.indexOf(thread);
-      if (at >= 0) idle.splice(at, 1);
-      next();
-    });
+    threads.set(thread, null);
+  }
+
+  function rest(thread: Worker): void {
+    thread.unref();
+    idle.push(thread);
+    next();
   }
 
   function run(thread: Worker, { job, resolve, reject }: Waiting): void {
@@ -99,10 +97,8 @@ export function createTypeDetector(options: { limitMs?: number; entry?: URL } = 
       settle();
     };
     const onAnswer = (answer: DetectAnswer) => {
-      thread.unref();
-      idle.push(thread);
       done(() => ('type' in answer ? resolve(answer.type) : reject(answer.error)));
-      next();
+      rest(thread);
     };
     // It ran out of memory or was terminated: the file that it read is not tried again.
     const onExit = () => done(() => (hasWaited ? reject(tooBusy()) : resolve(UNKNOWN)));
@@ -129,6 +125,24 @@ export function createTypeDetector(options: { limitMs?: number; entry?: URL } = 
       for (const { reject } of queue.take(queue.size())) reject(new Error('closed'));
     },
   };
+}
+
+function startThread(
+  entry: URL,
+  tell: { ready(said: DetectReady): void; ended(cause: unknown): void },
+): Worker {
+  const thread = new Worker(entry);
+  let cause: unknown;
+  thread.once('message', tell.ready);
+  thread.on('error', (err) => {
+    cause = err;
+  });
+  thread.once('exit', () => tell.ended(cause));
+  return thread;
+}
+
+function notStarted(cause: unknown): Error {
+  return new Error('types of files cannot be detected', { cause });
 }
 
 function tooBusy(): Error {
