@@ -49,6 +49,8 @@ const FULL_TEST_LIMIT_S = 9_000;
 /** A file whose tests all hang ends after so many of them, and in the larger form while the rest of the run still takes as long. */
 const TESTS_A_FILE = 3;
 const LARGER_FILE_LIMIT_S = 1_500;
+/** So many of the files that are neither heavy nor alone share two cores. */
+const SIDE_BY_SIDE = 3;
 
 const { values, positionals } = parseArgs({
   options: {
@@ -183,10 +185,13 @@ function partOf(files: readonly string[]): string[] {
   if (positionals.length > 0 || slowParts === 1) return [...files];
   const times = createFileTimes();
   const parts = Array.from({ length: slowParts }, () => ({ files: [] as string[], seconds: 0 }));
-  for (const file of times.longestFirst(files.filter((each) => each.endsWith('.slow.test.ts')))) {
+  const slow = times.longestFirst(files.filter((file) => file.endsWith('.slow.test.ts')));
+  const takes = (file: string) =>
+    times.secondsOf(file) / (isOfKind(file, 'serial') ? 1 : isOfKind(file, 'heavy') ? 2 : SIDE_BY_SIDE);
+  for (const file of slow.toSorted((one, other) => takes(other) - takes(one))) {
     const least = parts.reduce((one, other) => (other.seconds < one.seconds ? other : one));
     least.files.push(file);
-    least.seconds += times.secondsOf(file);
+    least.seconds += takes(file);
   }
   const left = new Set(parts.flatMap((part, nth) => (nth === slowPart - 1 ? [] : part.files)));
   if (left.size > 0) console.log(`left to other runs by --slow-part: ${[...left].sort().join(', ')}`);
