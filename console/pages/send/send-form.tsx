@@ -92,7 +92,7 @@ export function SendForm(props: {
           <Title order={2} size="h5">
             {t('messages.form.code')}
           </Title>
-          <CodeTabs codes={requestCode({ baseUrl, instanceId, kind, body, file })} />
+          <CodeTabs codes={requestCode({ baseUrl, instanceId, kind, body, file, sendAt })} />
         </Stack>
       </Stack>
     </SimpleGrid>
