@@ -50,11 +50,15 @@ function textFlags(fields: Record<string, unknown>): string[] {
   );
 }
 
+/** Behind `name=`, msgctl takes these for JSON. */
+const NO_TEXT = /^(true|false|null|-?\d{1,6}(\.\d+)?)$/;
+
 /** `name=text`, and `name:=JSON` for whatever is no text. */
 function assignments(fields: Record<string, unknown>): string[] {
-  return Object.entries(fields).map(([name, value]) =>
-    quote(typeof value === 'string' ? `${name}=${value}` : `${name}:=${JSON.stringify(value)}`),
-  );
+  return Object.entries(fields).map(([name, value]) => {
+    const isText = typeof value === 'string' && !NO_TEXT.test(value);
+    return quote(isText ? `${name}=${value}` : `${name}:=${JSON.stringify(value)}`);
+  });
 }
 
 /** One word of a POSIX shell, for any text. */

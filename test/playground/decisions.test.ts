@@ -65,6 +65,8 @@ test('values that are no texts are written as JSON, and long ones are cut', () =
     cli,
     `msgctl send poll --to 999 'question=When?' 'options:=["now","later"]' max_selections:=1`,
   );
+  const year = requestExamples('https://api.example.com', 'poll', { ...body, question: '2026' });
+  assert.match(year.cli, / 'question:="2026"' /);
   const image = requestExamples('https://api.example.com', 'image', {
     to: '999',
     media_base64: 'A'.repeat(9_000),
