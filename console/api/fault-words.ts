@@ -1,8 +1,11 @@
 import type { TFunction } from 'i18next';
 import { fieldName, sentence } from './field-words.ts';
 
-/** The contract's words on a field: `contacts[2].vcard: expected string to have <=8192 characters`. */
-const FAULT = /^([A-Za-z_][\w.[\]]{0,200}): (.{1,500})$/;
+/**
+ * The contract's words on a field: `contacts[2].vcard: expected string to have <=8192 characters`. The fields of a
+ * scheduled send are in `body`.
+ */
+const FAULT = /^(?:body\.)?([A-Za-z_][\w.[\]]{0,200}): (.{1,500})$/;
 
 /** The rules of the contract that forms can break, by their words; a number in them is `n`. */
 const RULES: readonly (readonly [words: RegExp, rule: Rule])[] = [
@@ -41,7 +44,7 @@ export function faultText(t: TFunction, message: string): string {
 /** The service's words on one field, without its name; null if it says nothing of it. */
 export function errorOfField(t: TFunction, error: unknown, name: string): string | null {
   const message = error instanceof Error ? error.message : '';
-  if (!new RegExp(`^${name}\\b[^:]*: `).test(message)) return null;
+  if (!new RegExp(`^(body\\.)?${name}\\b[^:]*: `).test(message)) return null;
   const words = message.slice(message.indexOf(': ') + 2);
   return ruleText(t, words) ?? sentence(t, words);
 }

@@ -63,6 +63,16 @@ test('a field in a list is named by its place', () => {
   assert.equal(faultText(t, 'contacts[2].vcard: is required'), 'Contatos 3, vCard: é obrigatório');
 });
 
+test('a field of a scheduled send is named like that of any other', () => {
+  const t = wordsIn(pt);
+  assert.equal(faultText(t, 'body.text: is required'), 'Texto: é obrigatório');
+  assert.equal(
+    errorOfField(t, new Error('body.text: at most 5 characters'), 'text'),
+    'no máximo 5 caracteres',
+  );
+  assert.equal(errorOfField(t, new Error('body.text: at most 5 characters'), 'to'), null);
+});
+
 test('what the console does not know stays in the words of the service', () => {
   const t = wordsIn(pt);
   const said = 'headers.host: is a header that the service sets itself';
