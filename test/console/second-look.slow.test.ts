@@ -175,6 +175,62 @@ describe('an open page', () => {
     await page.context().close();
   });
 
+  test('of the chats keeps what one turns to while something is on its way', async () => {
+    const { client, instanceId } = company;
+    const to = '5511987650027';
+    for (const text of ['One thing', 'Another thing'])
+      await client.messages.sendText({ instanceId, body: { to, text } });
+    const page = await enter(`/chats?instance=${instanceId}&chat=${to}@s.whatsapp.net`);
+    const list = page.getByRole('list', { name: /Messages/ });
+    const bubble = (text: string) => list.locator('[data-message]', { hasText: text });
+    const act = async (text: string, name: string) => {
+      await bubble(text).getByText('Read').waitFor();
+      await bubble(text).getByRole('button', { name: 'Actions for this message' }).click();
+      await page.getByRole('menuitem', { name, exact: true }).click();
+    };
+    const hold = async (path: string) => {
+      const held = Promise.withResolvers<void>();
+      await page.route(path, (route) => held.promise.then(() => route.continue()), { times: 1 });
+      return held.resolve;
+    };
+
+    const letSend = await hold('**/messages/text');
+    await page.getByRole('textbox', { name: 'Write a message' }).fill('On its way');
+    await page.keyboard.press('Enter');
+    await act('One thing', 'Reply');
+    await page.getByText('Reply to: One thing').waitFor();
+    letSend();
+    await bubble('On its way').getByText('Read').waitFor();
+    await page.getByText('Reply to: One thing').waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+
+    const letEdit = await hold('**/edit');
+    const field = page.getByRole('textbox', { name: 'Change the message' });
+    await act('One thing', 'Edit');
+    await field.fill('First thing');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await act('Another thing', 'Edit');
+    await field.fill('Half a change');
+    letEdit();
+    await bubble('First thing').getByText('edited').waitFor();
+    assert.equal(await field.inputValue(), 'Half a change');
+    await page.context().close();
+  });
+
+  test('of the messages begins another search with another instance', async () => {
+    const { id } = await company.client.instances.create({ body: { name: 'Another counter' } });
+    const page = await enter(`/messages?instance=${company.instanceId}&chat=${CUSTOMER}`);
+    const search = page.getByRole('searchbox', { name: 'Phone, chat or message id' });
+    await search.waitFor();
+    assert.equal(await search.inputValue(), CUSTOMER);
+    await page.getByLabel('Instance').selectOption({ label: 'Another counter' });
+    await page.getByText('There is no message yet.').waitFor();
+    assert.equal(await search.inputValue(), '');
+    await company.client.instances.remove({ instanceId: id });
+    await page.context().close();
+  });
+
   test('cuts a long name of the person with a sign that it is cut', async () => {
     const email = `long-${Date.now()}@example.com`;
     const name = 'Maria Aparecida '.repeat(10).trim();

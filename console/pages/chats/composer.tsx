@@ -18,7 +18,8 @@ export function Composer(props: {
   quotedId: string | undefined;
   edited: Message | null;
   act: ReturnType<typeof useMessageAct>;
-  onDone: () => void;
+  /** Called with the id of the message that was answered, changed, or left as it is. */
+  onDone: (messageId: string | undefined) => void;
 }) {
   const { t } = useTranslation();
   const { edited, act, onDone, quotedId } = props;
@@ -30,6 +31,7 @@ export function Composer(props: {
   const { send, isSending, changed } = useComposer(props.instanceId, props.chatId, (sent) => {
     if (!sent.file?.type.startsWith('audio/')) setText((now) => leftOf(now, sent.text));
     setFile((now) => (now === sent.file ? null : now));
+    onDone(sent.quotedId);
   });
   const isBusy = isSending || act.isPending;
   const hint = isPassing(send.error) ? t('messages.form.sameKey') : undefined;
@@ -37,9 +39,10 @@ export function Composer(props: {
 
   function submit(): void {
     if (isBusy || (!text.trim() && !file)) return;
-    if (edited)
-      act.mutate({ what: 'edit', messageId: edited.message_id, content: text }, { onSuccess: onDone });
-    else send.mutate({ text, file, quotedId }, { onSuccess: onDone });
+    const messageId = edited?.message_id;
+    if (messageId)
+      act.mutate({ what: 'edit', messageId, content: text }, { onSuccess: () => onDone(messageId) });
+    else send.mutate({ text, file, quotedId });
   }
   function attach(chosen: File | null): void {
     setFile(chosen);
@@ -78,7 +81,7 @@ export function Composer(props: {
           }}
         />
         {edited && (
-          <Button variant="default" flex="none" onClick={onDone}>
+          <Button variant="default" flex="none" onClick={() => onDone(edited.message_id)}>
             {t('common.actions.cancel')}
           </Button>
         )}

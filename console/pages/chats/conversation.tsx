@@ -21,6 +21,8 @@ export function Conversation(props: { instanceId: string; chatId: string; show: 
   const act = useMessageAct(instanceId, chatId);
   const [quoted, quote] = useState<Message | null>(null);
   const [edited, edit] = useState<Message | null>(null);
+  // The user may have chosen another message while the change to this one was on its way.
+  const dropOf = (id: string | undefined) => (now: Message | null) => (now?.message_id === id ? null : now);
   return (
     <section className="second-pane" aria-label={t('chats.conversation')} tabIndex={-1} ref={useEntered()}>
       <ChatHeader {...props} />
@@ -52,9 +54,9 @@ export function Conversation(props: { instanceId: string; chatId: string; show: 
         quotedId={quoted?.message_id}
         edited={edited}
         act={act}
-        onDone={() => {
-          quote(null);
-          edit(null);
+        onDone={(id) => {
+          quote(dropOf(id));
+          edit(dropOf(id));
         }}
       />
     </section>

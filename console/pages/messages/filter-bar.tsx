@@ -1,7 +1,8 @@
 import { Button, Group, NativeSelect, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import type { FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useAddressText } from '../../components/use-address-text.ts';
 import { useSlashKey } from '../../components/use-slash-key.ts';
 import { DIRECTIONS, type Filters, isMessageId, readFilters, STATUSES, TYPES } from './filters.ts';
 
@@ -10,7 +11,7 @@ export function FilterBar({ filters }: { filters: Filters }) {
   const { t } = useTranslation();
   const navigate = useNavigate();
   const search = useSlashKey();
-  const [text, setText] = useState(filters.chat ?? '');
+  const [text, setText] = useAddressText(filters.chat);
   const { instance } = filters;
   const filter = (change: Record<string, string | undefined>) =>
     void navigate({ to: '/messages', search: readFilters({ ...filters, ...change }), replace: true });
