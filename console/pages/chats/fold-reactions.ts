@@ -6,11 +6,10 @@ export function foldReactions(rows: readonly Message[]) {
   const shown: Message[] = [];
   // The rows are newest first, so each person's first reaction counts; an empty one removes it.
   for (const row of rows) {
+    if (row.message_type !== 'reaction') shown.push(row);
     const { message_id: target, emoji } = row.content;
-    if (row.message_type !== 'reaction' || typeof target !== 'string') {
-      if (row.message_type !== 'reaction') shown.push(row);
-      continue;
-    }
+    // One that failed is on no phone.
+    if (row.message_type !== 'reaction' || row.status === 'failed' || typeof target !== 'string') continue;
     const people = byTarget.get(target) ?? new Map<string, string>();
     byTarget.set(target, people);
     const who = row.from_jid ?? 'us';
