@@ -10,7 +10,7 @@ export const status: Translations['status'] = {
     inbound: 'Nenhum contato publicou um status.',
   },
   views: 'Quem viu',
-  seenBy_one: 'Visto por uma pessoa',
+  seenBy_one: 'Visto por {{count}} pessoa',
   seenBy_other: 'Visto por {{count}} pessoas',
   open: 'Ver os status',
   again: 'Publicar outro',
