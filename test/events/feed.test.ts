@@ -11,7 +11,6 @@ import { insertEvents } from '@posthorn/core/events/insert-events.ts';
 import { listEvents } from '@posthorn/core/events/list-events.ts';
 import type { Bus } from '@posthorn/core/platform/broker/bus.ts';
 import type { Db } from '@posthorn/core/platform/database/db.ts';
-import { createTestClock } from '@posthorn/core/platform/process/clock.ts';
 import { createLiveConnections } from '@posthorn/server/http/live-connections.ts';
 import { createEventSockets } from '@posthorn/server/http/websocket.ts';
 import { WebSocket } from 'ws';
@@ -19,6 +18,7 @@ import { tellFigure } from '../support/figures.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
 import { type SeededCompany, seedCompany } from '../support/seed.ts';
+import { createTestClock } from '../support/test-clock.ts';
 import { newEvent, putEvent } from './support.ts';
 
 const ALL = { instanceId: null, types: null };

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { applyPlanLimits } from '@posthorn/core/accounts/company/apply-plan-limits.ts';
 import { setCompanyStatus } from '@posthorn/core/accounts/company/set-company-status.ts';
 import { newApiKey } from '@posthorn/core/accounts/tokens/api-key.ts';
-import { createTestClock, type TestClock } from '@posthorn/core/platform/process/clock.ts';
 import type { Answer } from '../support/messaging.ts';
 import { waitFor } from '../support/process.ts';
 import { type Sending, startSending } from '../support/sending.ts';
+import { createTestClock, type TestClock } from '../support/test-clock.ts';
 
 interface InstanceRow {
   state: string;

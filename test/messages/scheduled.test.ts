@@ -8,9 +8,10 @@ import { messagingContract } from '@posthorn/contract/messaging/index.ts';
 import { scheduleBody } from '@posthorn/contract/messaging/scheduled.ts';
 import { metaOf } from '@posthorn/contract/route-meta.ts';
 import { dateIdsBy } from '@posthorn/core/platform/ids.ts';
-import { createTestClock, systemClock, type TestClock } from '@posthorn/core/platform/process/clock.ts';
+import { systemClock } from '@posthorn/core/platform/process/clock.ts';
 import { waitFor } from '../support/process.ts';
 import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
+import { createTestClock, type TestClock } from '../support/test-clock.ts';
 
 const MINUTE_MS = 60_000;
 

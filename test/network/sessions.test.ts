@@ -3,7 +3,7 @@ import { connect, createServer } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SendUnavailable } from '@posthorn/core/network/driver.ts';
-import { createTestClock } from '@posthorn/core/platform/process/clock.ts';
+import { createTestClock } from '../support/test-clock.ts';
 import { openInstance, pairInstance, type Sandbox, startSandbox, until } from './sandbox-harness.ts';
 
 const OURS = '5511988880001';

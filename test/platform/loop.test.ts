@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createTestClock } from '@posthorn/core/platform/process/clock.ts';
 import { type LoopOptions, startLoop } from '@posthorn/core/platform/process/loop.ts';
 import { waitFor } from '../support/process.ts';
+import { createTestClock } from '../support/test-clock.ts';
 
 const NEVER = Number.POSITIVE_INFINITY;
 

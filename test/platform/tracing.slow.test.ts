@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
-import { createTestClock } from '@posthorn/core/platform/process/clock.ts';
 import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { createShutdown } from '@posthorn/core/platform/process/shutdown.ts';
 import { openTracing } from '@posthorn/core/platform/tracing/open-tracing.ts';
 import { requestSpanId, type TracedStep } from '@posthorn/core/platform/tracing/trace.ts';
 import { startOtlpCollector } from '@posthorn/test/support/otlp-collector.ts';
 import { projectRoot } from '@posthorn/test/support/process.ts';
+import { createTestClock } from '../support/test-clock.ts';
 
 const log = createLog({ level: 'silent', role: 'test' });
 

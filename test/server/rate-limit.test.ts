@@ -3,8 +3,8 @@ import { after, before, describe, test } from 'node:test';
 import { createRateLimiter } from '@posthorn/core/limits/take-rate-slots.ts';
 import type { Sql } from '@posthorn/core/platform/database/db.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
-import { createTestClock } from '@posthorn/core/platform/process/clock.ts';
 import { createParts, type Parts } from '../support/parts.ts';
+import { createTestClock } from '../support/test-clock.ts';
 
 describe('the request rate of a company', () => {
   let parts: Parts;

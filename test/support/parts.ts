@@ -1,8 +1,8 @@
 import { type Bus, createBus } from '@posthorn/core/platform/broker/bus.ts';
 import { createDb, type Db } from '@posthorn/core/platform/database/db.ts';
-import { createTestClock, type TestClock } from '@posthorn/core/platform/process/clock.ts';
 import { createLog, type Log } from '@posthorn/core/platform/process/log.ts';
 import { createTestDatabase } from './postgres.ts';
+import { createTestClock, type TestClock } from './test-clock.ts';
 
 /** The real parts that most use cases take, on a database of the test file's own. */
 export interface Parts {

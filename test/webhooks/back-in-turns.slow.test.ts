@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createTestClock, type TestClock } from '@posthorn/core/platform/process/clock.ts';
 import { tellFigure } from '../support/figures.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
 import { seedCompany } from '../support/seed.ts';
+import { createTestClock, type TestClock } from '../support/test-clock.ts';
 import {
   advance,
   emitEvents,

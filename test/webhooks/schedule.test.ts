@@ -3,11 +3,11 @@ import type { ServerResponse } from 'node:http';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createDb, type Db } from '@posthorn/core/platform/database/db.ts';
-import { createTestClock } from '@posthorn/core/platform/process/clock.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
 import { seedCompany } from '../support/seed.ts';
 import { sized } from '../support/size.ts';
+import { createTestClock } from '../support/test-clock.ts';
 import {
   advance,
   emitEvents,

@@ -9,7 +9,7 @@ import { insertEvents, type NewEvent } from '@posthorn/core/events/insert-events
 import { createDb, type Sql } from '@posthorn/core/platform/database/db.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
 import { createOutbound, type OutboundOptions } from '@posthorn/core/platform/http/outbound-http.ts';
-import { systemClock, type TestClock } from '@posthorn/core/platform/process/clock.ts';
+import { systemClock } from '@posthorn/core/platform/process/clock.ts';
 import { HELD_WITH_SLOW_MAX } from '@posthorn/worker/webhooks/claim-state.ts';
 import type { WebhookDispatcherDeps } from '@posthorn/worker/webhooks/dispatcher-context.ts';
 import type { AttemptResult } from '@posthorn/worker/webhooks/record-attempts.ts';
@@ -21,6 +21,7 @@ import { newEvent } from '../events/support.ts';
 import { testConfig } from '../support/config.ts';
 import type { Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
+import type { TestClock } from '../support/test-clock.ts';
 
 export const cipher = createCipher(testConfig().ENCRYPTION_KEY);
 

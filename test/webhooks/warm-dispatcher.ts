@@ -3,12 +3,12 @@ import { type TellEvents, tellEvents } from '@posthorn/core/events/tell-events.t
 import type { Bus } from '@posthorn/core/platform/broker/bus.ts';
 import type { Transaction } from '@posthorn/core/platform/database/db.ts';
 import { createOutbound, type Outbound } from '@posthorn/core/platform/http/outbound-http.ts';
-import { createTestClock } from '@posthorn/core/platform/process/clock.ts';
 import type { WebhookDispatcherDeps } from '@posthorn/worker/webhooks/dispatcher-context.ts';
 import { newEvent } from '../events/support.ts';
 import type { Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
 import { seedCompany } from '../support/seed.ts';
+import { createTestClock } from '../support/test-clock.ts';
 import {
   emitEvents,
   logsOf,

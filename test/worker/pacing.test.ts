@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createTestClock } from '@posthorn/core/platform/process/clock.ts';
 import { readSettings } from '@posthorn/standalone/src/settings.ts';
 import { createPacer, pauseMs } from '@posthorn/worker/dispatch/pacing.ts';
 import { typingMs } from '@posthorn/worker/dispatch/send-task.ts';
 import { pacingMinMsOf, typingMaxMsOf } from '@posthorn/worker/network-driver.ts';
 import { waitFor } from '../support/process.ts';
 import { startSending, type TestInstance } from '../support/sending.ts';
+import { createTestClock } from '../support/test-clock.ts';
 
 /** Timers may fire a millisecond early. */
 const EARLY_MS = 2;
