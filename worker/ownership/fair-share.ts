@@ -1,20 +1,6 @@
 /** The shards that the first release with a fixed number of them knows. */
 const KNOWN_TO_ALL = 32;
 
-/**
- * How many of `shards` the worker `self` may own among the live ones: all quotas differ by at most one, with the
- * remainder going to the lowest ids, so that they add up to exactly `shards`. The death of a worker lowers no other
- * quota: the others give up no shard, and only its shards find new owners.
- */
-export function fairShare(shards: number, workers: readonly number[], self: number): number {
-  const live = [...new Set([...workers, self])].sort((a, b) => a - b);
-  return quotaAt(shards, live.length, live.indexOf(self));
-}
-
-function quotaAt(shards: number, workers: number, rank: number): number {
-  return Math.floor(shards / workers) + (rank < shards % workers ? 1 : 0);
-}
-
 export interface ShareOf {
   shards: number;
   workers: readonly number[];
@@ -24,6 +10,11 @@ export interface ShareOf {
 }
 
 export interface SharePlan {
+  /**
+   * How many shards this worker may own: all quotas differ by at most one, with the remainder going to the lowest ids, so
+   * that they add up to exactly `shards`. The death of a worker lowers no other quota: the others give up no shard, and
+   * only its shards find new owners.
+   */
   quota: number;
   /** The free shards that are this worker's: each is in one worker's plan, as long as all see the same. */
   mine: number[];
@@ -39,7 +30,7 @@ export function planShare({ shards, workers, limited, held, free }: ShareOf, sel
   const live = [...new Set([...workers, self])].filter((id) => !unable.has(id)).sort((a, b) => a - b);
   let dealt = 0;
   for (const [rank, id] of live.entries()) {
-    const quota = quotaAt(shards, live.length, rank);
+    const quota = Math.floor(shards / live.length) + (rank < shards % live.length ? 1 : 0);
     const missing = Math.max(0, quota - (held[id] ?? 0));
     if (id === self) return { quota, mine: free.slice(dealt, dealt + missing) };
     dealt += missing;
