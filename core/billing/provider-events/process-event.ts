@@ -114,11 +114,13 @@ async function apply(deps: ProcessDeps, sql: Sql, row: EventRow): Promise<Applie
     // A payment without a subscription is some other business of the same account at the provider.
     if (!subscription && payment.subscriptionId === null) return null;
     if (!subscription) {
-      const { externalReference } = payload.payment;
-      const undone = await findUndone(sql, externalReference);
+      const missing = await whyMissing(sql, payload.payment.externalReference);
       // A card is charged at once: its money is not back by removing what charged it.
-      if (undone) return isPayment(CHARGE_STATUS_OF[row.event]) ? { paidAfterEnd: undone } : null;
-      if (row.event === 'PAYMENT_DELETED' && (await isForgotten(sql, externalReference))) return null;
+      if (missing.why === 'undone')
+        return isPayment(CHARGE_STATUS_OF[row.event])
+          ? { paidAfterEnd: { id: null, company_id: missing.companyId } }
+          : null;
+      if (missing.why === 'forgotten' && row.event === 'PAYMENT_DELETED') return null;
       throw new UnknownSubjectError('the subscription of the payment is not known');
     }
     const time = await lockCompany(sql, subscription.company_id, deps.clock);
@@ -140,9 +142,8 @@ async function apply(deps: ProcessDeps, sql: Sql, row: EventRow): Promise<Applie
       paymentId: null,
     });
     if (!subscription) {
-      const { externalReference } = payload.subscription;
-      if ((await findUndone(sql, externalReference)) || (await isForgotten(sql, externalReference)))
-        return null;
+      const { why } = await whyMissing(sql, payload.subscription.externalReference);
+      if (why !== 'unknown') return null;
       throw new UnknownSubjectError('the subscription is not known');
     }
     const time = await lockCompany(sql, subscription.company_id, deps.clock);
@@ -203,26 +204,28 @@ async function findSubscription(
   return rows[0] ?? null;
 }
 
-/** Created for a request that failed, and being removed: its events are ignored, payments aside. */
-async function findUndone(sql: Sql, reference: unknown): Promise<{ id: null; company_id: number } | null> {
-  if (typeof reference !== 'string' || !isUuid(reference)) return null;
-  const { rows } = await sql.query<{ company_id: number }>(
-    `SELECT company_id FROM billing.provider_intents WHERE reference = $1 AND state IN ('undo', 'undone')`,
+/** Why an event names a subscription that is not here. */
+type Missing =
+  /** It was created for a request that failed, and is being removed: its events are ignored, payments aside. */
+  | { why: 'undone'; companyId: number }
+  /**
+   * Nobody here is creating it or has created it: its company was erased, and the provider tells of the end that the
+   * erasure asked for. It changes nothing, whereas a payment of such a subscription needs somebody to look at it.
+   */
+  | { why: 'forgotten' }
+  /** It names no request of ours, or one whose subscription is not committed yet. */
+  | { why: 'unknown' };
+
+async function whyMissing(sql: Sql, reference: unknown): Promise<Missing> {
+  if (typeof reference !== 'string' || !isUuid(reference)) return { why: 'unknown' };
+  const { rows } = await sql.query<{ company_id: number; is_undone: boolean }>(
+    `SELECT company_id, state IN ('undo', 'undone') AS is_undone
+     FROM billing.provider_intents WHERE reference = $1`,
     [reference],
   );
-  return rows[0] ? { id: null, company_id: rows[0].company_id } : null;
-}
-
-/**
- * Nobody here is creating it or has created it: its company was erased, and the provider tells of the end that the erasure
- * asked for. It changes nothing, whereas a payment of such a subscription needs somebody to look at it.
- */
-async function isForgotten(sql: Sql, reference: unknown): Promise<boolean> {
-  if (typeof reference !== 'string' || !isUuid(reference)) return false;
-  const { rowCount } = await sql.query('SELECT FROM billing.provider_intents WHERE reference = $1', [
-    reference,
-  ]);
-  return rowCount === 0;
+  const intent = rows[0];
+  if (!intent) return { why: 'forgotten' };
+  return intent.is_undone ? { why: 'undone', companyId: intent.company_id } : { why: 'unknown' };
 }
 
 async function recordFailure(deps: ProcessDeps, eventId: number, err: unknown): Promise<void> {
