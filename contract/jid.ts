@@ -49,6 +49,25 @@ export function jidOfPhone(phone: string): Jid {
   return `${phone.replace(/\D/g, '')}@${USER_SERVER}`;
 }
 
+/** Numbers to which Brazil, Mexico and Argentina have added a digit: those before it, that digit, and the rest. */
+const ADDED_DIGITS: readonly { short: RegExp; long: RegExp; added: string }[] = [
+  { short: /^(55\d{2})(\d{8})$/, long: /^(55\d{2})9(\d{8})$/, added: '9' },
+  { short: /^(52)(\d{10})$/, long: /^(52)1(\d{10})$/, added: '1' },
+  { short: /^(54)(\d{10})$/, long: /^(54)9(\d{10})$/, added: '9' },
+];
+
+/** The digits of a number as they were before its country added one; of any other number, the same digits. */
+export function withoutAddedDigit(phone: string): string {
+  const form = ADDED_DIGITS.find(({ long }) => long.test(phone));
+  return form ? phone.replace(form.long, '$1$2') : phone;
+}
+
+/** The digits of a number with the one that its country has added since; of any other number, the same digits. */
+export function withAddedDigit(phone: string): string {
+  const form = ADDED_DIGITS.find(({ short }) => short.test(phone));
+  return form ? phone.replace(form.short, `$1${form.added}$2`) : phone;
+}
+
 export function isGroupJid(jid: Jid): boolean {
   return GROUP_JID.test(jid);
 }

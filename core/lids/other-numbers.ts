@@ -1,4 +1,11 @@
-import { type Jid, jidOfPhone, phoneOf, USER_SERVER } from '@posthorn/contract/jid.ts';
+import {
+  type Jid,
+  jidOfPhone,
+  phoneOf,
+  USER_SERVER,
+  withAddedDigit,
+  withoutAddedDigit,
+} from '@posthorn/contract/jid.ts';
 import type { Sql } from '../platform/database/db.ts';
 
 /**
@@ -19,22 +26,13 @@ export function mayHaveOtherNumberSql(jid: string): string {
   return `${jid} ~ '${MAY_HAVE_OTHER}'`;
 }
 
-/** Each form has the digits of the country and area, the digit that was added, and the rest. */
-const FORMS: readonly { short: RegExp; long: RegExp; added: string }[] = [
-  { short: /^(55\d{2})(\d{8})$/, long: /^(55\d{2})9(\d{8})$/, added: '9' },
-  { short: /^(52)(\d{10})$/, long: /^(52)1(\d{10})$/, added: '1' },
-  { short: /^(54)(\d{10})$/, long: /^(54)9(\d{10})$/, added: '9' },
-];
-
 /** The number that the account of this one may have instead; undefined: none. */
 export function otherNumberOf(jid: Jid): Jid | undefined {
   if (!mayHaveOtherNumber(jid)) return undefined;
   const phone = phoneOf(jid);
-  for (const { short, long, added } of FORMS) {
-    if (long.test(phone)) return jidOfPhone(phone.replace(long, '$1$2'));
-    if (short.test(phone)) return jidOfPhone(phone.replace(short, `$1${added}$2`));
-  }
-  return undefined;
+  const short = withoutAddedDigit(phone);
+  const other = short === phone ? withAddedDigit(phone) : short;
+  return other === phone ? undefined : jidOfPhone(other);
 }
 
 /**

@@ -1,4 +1,5 @@
 /** Reads a posted body, item by item. No I/O, no clock. */
+import { phoneOf, withoutAddedDigit } from '@posthorn/contract/jid.ts';
 import type {
   InboundMessage,
   NetworkChange,
@@ -242,7 +243,7 @@ function readStatus(item: unknown, own: Own): Told[] | null {
 function pairOf(jid: string, userId: string | undefined, at: Date): Told[] {
   const anonymous = userId === undefined ? null : jidOf({ userId });
   if (!anonymous || anonymous === jid) return [];
-  return [{ kind: 'fact', fact: { kind: 'lid', lid: anonymous, phone: jid.slice(0, jid.indexOf('@')), at } }];
+  return [{ kind: 'fact', fact: { kind: 'lid', lid: anonymous, phone: phoneOf(jid), at } }];
 }
 
 /** Somebody has another id or number: the ids follow the number where there is one, else the former id the new one. */
@@ -279,11 +280,9 @@ function accountNews(field: string, value: Value, at: Date, own: Own): Told[] {
     : [];
 }
 
-/** The digits of a number, without those that Brazil, Mexico and Argentina added later: they come and go. */
+/** The digits of a number, without one that its country added later: it comes and goes. */
 function bareOf(phone: string): string {
-  return phone
-    .replace(/\D/g, '')
-    .replace(/^(?:(55\d\d)9(?=\d{8}$)|(52)1(?=\d{10}$)|(54)9(?=\d{10}$))/, '$1$2$3');
+  return withoutAddedDigit(phone.replace(/\D/g, ''));
 }
 
 function dateOf(seconds: string | number | undefined, now: Date): Date {

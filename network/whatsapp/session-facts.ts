@@ -1,5 +1,5 @@
 /** Facts from the account's other devices and the network, besides messages. */
-import { isGroupJid, isLidJid, isUserJid } from '@posthorn/contract/jid.ts';
+import { isGroupJid, isLidJid, isUserJid, phoneOf } from '@posthorn/contract/jid.ts';
 import type { NetworkFact, PresenceUpdate } from '@posthorn/core/network/driver.ts';
 import { audienceChange } from './audience.ts';
 import { blockedFact } from './blocked.ts';
@@ -126,7 +126,7 @@ function onContacts(session: WhatsAppContext, contacts: readonly LibraryContact[
 
 function lidFact(session: WhatsAppContext, lid: string, phone: string): NetworkFact[] {
   if (!isLidJid(lid) || !isUserJid(phone)) return [];
-  return [{ kind: 'lid', lid, phone: phone.slice(0, phone.indexOf('@')), at: session.deps.clock.now() }];
+  return [{ kind: 'lid', lid, phone: phoneOf(phone), at: session.deps.clock.now() }];
 }
 
 async function groupFact(session: WhatsAppContext, group: LibraryGroup): Promise<NetworkFact> {

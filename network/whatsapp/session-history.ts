@@ -1,5 +1,5 @@
 /** Hands over the history from before the pairing. */
-import { isLidJid, isUserJid } from '@posthorn/contract/jid.ts';
+import { isLidJid, isUserJid, phoneOf } from '@posthorn/contract/jid.ts';
 import type { HistoryBatch } from '@posthorn/core/network/driver.ts';
 import type { LibraryEvents } from './library-types.ts';
 import { readHistory } from './session-arrivals.ts';
@@ -23,7 +23,7 @@ async function readBatch(
   const phones = new Map<string, string>();
   const notePair = (lid: string, jid: string) => {
     const [one, phone] = [withoutDevice(lid), withoutDevice(jid)];
-    if (isLidJid(one) && isUserJid(phone)) phones.set(one, phone.slice(0, phone.indexOf('@')));
+    if (isLidJid(one) && isUserJid(phone)) phones.set(one, phoneOf(phone));
   };
   for (const { id, name, unreadCount, archived, pinned, muteEndTime, ephemeralExpiration } of past.chats) {
     const chat = id && (await nameOf(session, id));

@@ -1,6 +1,6 @@
 /** Pins, votes and stars. */
 import { randomBytes } from 'node:crypto';
-import { isGroupJid, isUserJid } from '@posthorn/contract/jid.ts';
+import { isGroupJid, isUserJid, phoneOf } from '@posthorn/contract/jid.ts';
 import { SendRefused } from '@posthorn/core/network/driver.ts';
 import { forgetAudience, readAudience } from '../audience.ts';
 import { isOwnAdmin } from '../group-admins.ts';
@@ -85,7 +85,7 @@ export const messageActions: Pick<Actions, 'pin' | 'poll_vote' | 'star' | 'statu
   async status_privacy(session) {
     forgetAudience(session);
     const { type, list } = await readAudience(session);
-    const phones = list.filter(isUserJid).map((jid) => jid.split('@', 1)[0]!);
+    const phones = list.filter(isUserJid).map(phoneOf);
     const kinds = ['contacts', 'blacklist', 'whitelist'] as const;
     return kinds
       .filter((kind) => kind === 'contacts' || kind === type)
