@@ -6,6 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { shardQueue } from '@posthorn/core/instances/shard.ts';
 import { openStorage } from '@posthorn/core/media/open-storage.ts';
 import { createRabbitBroker } from '@posthorn/core/platform/broker/rabbitmq.ts';
+import { withTimeout } from '@posthorn/core/platform/process/with-timeout.ts';
 import { findFfmpeg } from '@posthorn/worker/media/find-ffmpeg.ts';
 import type { AdminDeps, Finding } from '../command.ts';
 
@@ -27,12 +28,11 @@ export async function checkBroker({ config, hasBroker, log }: AdminDeps): Promis
     const tried = broker
       .declare([shardQueue(0)])
       .then(() => broker.publish(shardQueue(0), { instances: [] }));
-    const isDone = await Promise.race([
+    const isDone = await withTimeout(
       tried.then(() => true),
-      new Promise<boolean>((resolve) => setTimeout(resolve, BROKER_MS, false).unref()),
-    ]);
-    // It ends with the broker.
-    tried.catch(() => undefined);
+      BROKER_MS,
+      () => false,
+    );
     if (!isDone && broker.isBlocked())
       throw new Error('RabbitMQ is short of memory or disk and takes no messages');
     if (!isDone)

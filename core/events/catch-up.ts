@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Db } from '../platform/database/db.ts';
 import type { Log } from '../platform/process/log.ts';
+import { withTimeout } from '../platform/process/with-timeout.ts';
 import type { BufferedBytes } from './buffered-bytes.ts';
 import { type Cursor, compareCursors } from './cursor.ts';
 import type { EventBatch } from './event-sink.ts';
@@ -182,12 +183,7 @@ export async function takesItAll(
   reader: FeedReader,
   stallMs: number,
 ): Promise<boolean> {
-  const stalled = new AbortController();
-  const timeout = delay(stallMs, 'stalled' as const, { signal: stalled.signal }).catch(
-    () => 'drained' as const,
-  );
-  const outcome = await Promise.race([reader.sink.drained(), timeout]);
-  stalled.abort();
+  const outcome = await withTimeout(reader.sink.drained(), stallMs, () => 'stalled' as const);
   if (outcome !== 'stalled') return !isGone(reader);
   if (!isGone(reader)) {
     company.remove(reader);

@@ -1,6 +1,7 @@
 import { pipeline, type Readable, Transform } from 'node:stream';
 import { MEDIA_MAX_BYTES } from '@posthorn/contract/limits.ts';
 import type { Sql } from '../platform/database/db.ts';
+import { withTimeout } from '../platform/process/with-timeout.ts';
 import { type InboundMediaStore, MediaUnusable } from './media-port.ts';
 import { MediaRejected } from './media-rejected.ts';
 import { type SaveDeps, saveMedia } from './save-media.ts';
@@ -56,15 +57,13 @@ export function createInboundStore(
 /** Opens a download, and bounds its time. Throws when nothing arrives. */
 async function openWithin(open: () => Promise<Readable>, silenceMs: number): Promise<Readable> {
   const opening = open();
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error('the download did not begin')), silenceMs);
-  const source = await Promise.race([opening, late.promise])
-    .catch((err) => {
-      // A download that opens too late is not used.
-      opening.then((stream) => stream.destroy()).catch(() => undefined);
-      throw err;
-    })
-    .finally(() => clearTimeout(timer));
+  const source = await withTimeout(opening, silenceMs, () => {
+    throw new Error('the download did not begin');
+  }).catch((err) => {
+    // A download that opens too late is not used.
+    opening.then((stream) => stream.destroy()).catch(() => undefined);
+    throw err;
+  });
   return watched(source, silenceMs);
 }
 

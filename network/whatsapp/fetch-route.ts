@@ -5,8 +5,8 @@
 import { EventEmitter, once } from 'node:events';
 import type { Agent } from 'node:http';
 import type { Socket } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
+import { withTimeout } from '@posthorn/core/platform/process/with-timeout.ts';
 import { buildConnector, type Dispatcher, Dispatcher1Wrapper, Agent as FetchAgent } from 'undici';
 
 /** An agent that uses a proxy: it opens one connection at a time, including TLS. */
@@ -57,10 +57,9 @@ function toMediaServers(connector: buildConnector.connector): buildConnector.con
 function connectorOf(agent: ProxyAgent): buildConnector.connector {
   return ({ hostname, port, servername }, done) => {
     const connecting = connectBy(agent, { host: hostname, port: Number(port) || 443, servername });
-    const tooLate = delay(CONNECT_MS, undefined, { ref: false }).then(() => {
+    withTimeout(connecting, CONNECT_MS, () => {
       throw new Error('the proxy or the media server did not answer');
-    });
-    Promise.race([connecting, tooLate]).then(
+    }).then(
       (socket) => done(null, socket),
       (err: Error) => {
         done(err, null);

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { NetworkSession } from '@posthorn/core/network/driver.ts';
+import { withTimeout } from '@posthorn/core/platform/process/with-timeout.ts';
 
 /**
  * The time that sends under way have, when their shard is handed over, to learn their outcome from the network. Less
@@ -21,10 +21,8 @@ export async function closeAfterQueue(
   ended: Promise<void>,
   how: 'released' | 'lost',
 ): Promise<void> {
-  const timer = new AbortController();
   const graceMs = how === 'lost' ? LOST_GRACE_MS : RELEASED_GRACE_MS;
-  const grace = delay(graceMs, undefined, { signal: timer.signal }).catch(() => undefined);
-  await Promise.race([ended, grace]).finally(() => timer.abort());
+  await withTimeout(ended, graceMs, () => {});
   try {
     await session?.close();
   } finally {

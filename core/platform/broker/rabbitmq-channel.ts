@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Channel, Connection } from 'rabbitmq-client';
 import type { Log } from '../process/log.ts';
+import { withTimeout } from '../process/with-timeout.ts';
 
 const FIRST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 3_000;
@@ -89,10 +90,6 @@ export function keepChannel(options: {
 
 /** Waits for an orderly close, but not forever: a broker that vanished answers nothing. */
 export async function atMost(goodbye: Promise<unknown>): Promise<void> {
-  const done = new AbortController();
-  const timeout = delay(GOODBYE_TIMEOUT_MS, undefined, { signal: done.signal });
   // Errors of the close concern nobody.
-  await Promise.race([goodbye, timeout]).catch(() => {});
-  done.abort();
-  await timeout.catch(() => {});
+  await withTimeout(goodbye, GOODBYE_TIMEOUT_MS, () => {}).catch(() => {});
 }

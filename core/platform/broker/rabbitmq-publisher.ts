@@ -1,6 +1,7 @@
 import { setTimeout as delay, setImmediate as immediate } from 'node:timers/promises';
 import type { Connection } from 'rabbitmq-client';
 import type { Log } from '../process/log.ts';
+import { withTimeout } from '../process/with-timeout.ts';
 import { NoSuchQueue } from './broker.ts';
 import { keepChannel } from './rabbitmq-channel.ts';
 import { declareQueues } from './rabbitmq-queues.ts';
@@ -77,20 +78,11 @@ export function startPublisher(options: {
     // `ready` is false while the broker blocks publishers (memory or disk alarm): what is written then
     // would pile up in the socket's buffer, once more with each retry.
     if (!channel || !connection.ready) throw new Error('broker is down, nothing was published');
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      const expire = () => reject(new Error(`publish to ${queue} not confirmed in ${confirmTimeoutMs} ms`));
-      timer = setTimeout(expire, confirmTimeoutMs);
-    });
     const envelope = { routingKey: queue, mandatory: true, durable: true, messageId };
-    try {
-      await Promise.race([
-        channel.basicPublish({ ...envelope, contentType: 'application/json' }, content),
-        late,
-      ]);
-    } finally {
-      clearTimeout(timer);
-    }
+    const confirmed = channel.basicPublish({ ...envelope, contentType: 'application/json' }, content);
+    await withTimeout(confirmed, confirmTimeoutMs, () => {
+      throw new Error(`publish to ${queue} not confirmed in ${confirmTimeoutMs} ms`);
+    });
     // An unroutable message is returned and then confirmed; the library resolves the confirm at once but
     // emits the return from a setImmediate that was queued before it.
     await immediate();
