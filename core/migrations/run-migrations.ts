@@ -4,7 +4,7 @@ import { MikroORM } from '@mikro-orm/postgresql';
 import { ClusterClient } from '../platform/database/cluster-client.ts';
 import { hostsOf } from '../platform/database/cluster-url.ts';
 import { connectionWith } from '../platform/database/connection-limits.ts';
-import { isDeadlock } from '../platform/database/database-errors.ts';
+import { isDeadlock, isLockTimeout } from '../platform/database/database-errors.ts';
 import { billingMigrations } from './billing/index.ts';
 import { migrations } from './messaging/index.ts';
 import { MIGRATION_TABLES, type Service } from './require-schema.ts';
@@ -93,8 +93,8 @@ export async function runMigrations(databaseUrl: string, service: Service): Prom
   }
 }
 
-/** 55P03: the lock did not come in time; 40P01: a deadlock. Nothing was changed. */
+/** Nothing was changed. */
 function isInUse(err: unknown): boolean {
-  const { code, cause } = err as { code?: unknown; cause?: unknown };
-  return code === '55P03' || isDeadlock(err) || (cause instanceof Error && isInUse(cause));
+  const { cause } = err as { cause?: unknown };
+  return isLockTimeout(err) || isDeadlock(err) || (cause instanceof Error && isInUse(cause));
 }

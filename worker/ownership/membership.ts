@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
+import { isLockTimeout } from '@posthorn/core/platform/database/database-errors.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { startLoop } from '@posthorn/core/platform/process/loop.ts';
 import {
@@ -251,8 +252,4 @@ function call(handlers: ReadonlySet<() => void>): void {
 
 function now(): Moment {
   return { monotonicMs: performance.now(), wallMs: Date.now() };
-}
-
-function isLockTimeout(err: unknown): boolean {
-  return (err as { code?: unknown }).code === '55P03';
 }

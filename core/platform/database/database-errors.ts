@@ -11,6 +11,11 @@ export function isDeadlock(err: unknown): boolean {
   return err instanceof Error && (err as { code?: unknown }).code === '40P01';
 }
 
+/** A lock did not come within `lock_timeout`. */
+export function isLockTimeout(err: unknown): boolean {
+  return err instanceof Error && (err as { code?: unknown }).code === '55P03';
+}
+
 /** The statement names a table that is not there, as on a database that nobody has migrated. */
 export function isUndefinedTable(err: unknown): boolean {
   return err instanceof Error && (err as { code?: unknown }).code === '42P01';
