@@ -10,7 +10,6 @@ export interface LockEntry {
   dependencies?: Record<string, string>;
   optionalDependencies?: Record<string, string>;
   peerDependencies?: Record<string, string>;
-  peerDependenciesMeta?: Record<string, { optional?: boolean }>;
 }
 
 export type LockEntries = Readonly<Record<string, LockEntry>>;

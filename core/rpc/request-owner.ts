@@ -20,8 +20,6 @@ export interface RpcDeps {
   bus: Bus;
   clock: Clock;
   answers: NotificationWaits;
-  /** How long an answer may take; SYNC_ACTION_TIMEOUT_MS without it. */
-  rpcTimeoutMs?: number;
 }
 
 export interface OwnerRequest<Op extends OwnerCall = OwnerCall> {
@@ -66,12 +64,13 @@ export async function requestOwner<Op extends OwnerCall>(
   if (op !== 'cancel') await requireAbility(deps.db, instance.driver, op);
   if (refusal) throw refusal;
   const id = newId();
-  const timeoutMs = deps.rpcTimeoutMs ?? SYNC_ACTION_TIMEOUT_MS;
-  const expiresAt = new Date(deps.clock.now().getTime() + timeoutMs);
+  const expiresAt = new Date(deps.clock.now().getTime() + SYNC_ACTION_TIMEOUT_MS);
   await insertRequest(deps.db, { id, instanceId: instance.id, shard: instance.shard, op, args, expiresAt });
   deps.bus.notify('calls', String(instance.shard));
-  const answer = await waitUntilFound(deps.answers, { payload: id, timeoutMs, signal }, () =>
-    claimAnswer(deps.db, id),
+  const answer = await waitUntilFound(
+    deps.answers,
+    { payload: id, timeoutMs: SYNC_ACTION_TIMEOUT_MS, signal },
+    () => claimAnswer(deps.db, id),
   );
   if (!answer) await dropRequest(deps.db, id);
   if (!answer || ('error' in answer && answer.error === UNAVAILABLE)) {

@@ -133,7 +133,6 @@ export interface LibraryMessage {
   key: WireKey;
   message?: WireMessage | null;
   messageTimestamp?: WireNumber | null;
-  messageStubType?: number | null;
   /** A message from a history has its secret and author here alone. */
   messageSecret?: Uint8Array | null;
   participant?: string | null;
@@ -247,7 +246,6 @@ export interface LibraryEvents {
   'connection.update': {
     connection?: 'open' | 'connecting' | 'close';
     qr?: string | undefined;
-    isNewLogin?: boolean;
     lastDisconnect?: { error?: Error };
     reachoutTimeLock?: { isActive?: boolean; timeEnforcementEnds?: Date };
   };
