@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 
 type Json = Record<string, unknown>;
 
@@ -57,8 +58,8 @@ export async function startAsaasServer(): Promise<AsaasServer> {
   });
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const text = await readText(request);
-    const body = text === '' ? {} : (JSON.parse(text) as Json);
+    const sent = await text(request);
+    const body = sent === '' ? {} : (JSON.parse(sent) as Json);
     const path = request.url!.replace(/^\/v3/, '');
     requests.push({ method: request.method!, path, headers: request.headers as Json, body });
     const fault = takeFault(`${request.method} ${path}`);
@@ -243,10 +244,4 @@ function tokenize({ customers }: State, body: Json): Outcome {
 function answer(response: ServerResponse, status: number, body: Json): void {
   response.writeHead(status, { 'content-type': 'application/json' });
   response.end(JSON.stringify(body));
-}
-
-async function readText(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString('utf8');
 }

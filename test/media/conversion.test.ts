@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
-import type { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { MediaUnusable } from '@posthorn/core/media/media-port.ts';
@@ -63,12 +63,6 @@ before(async () => {
   ({ preparer } = await openWorkerMedia({ config: media.config, media: media.media, log: media.parts.log }));
 });
 after(() => media.close());
-
-async function bytesOf(stream: Readable): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
-}
 
 async function store(
   bytes: Buffer,
@@ -142,7 +136,7 @@ describe('a voice note', () => {
     test(`is made of ${name}: OGG Opus, mono, 16 kHz, about 32 kbps, with its waveform`, async () => {
       const mediaId = await store(await make(), 'audio');
       const voice = await prepare(mediaId, 'audio', true);
-      const bytes = await bytesOf(await voice.open());
+      const bytes = await buffer(await voice.open());
       assert.equal(voice.mimeType, 'audio/ogg; codecs=opus');
       assert.equal(voice.sizeBytes, bytes.length);
       assert.equal(voice.durationS, 3);
@@ -163,7 +157,7 @@ describe('a voice note', () => {
   test('is sent unchanged with a waveform when it is OGG Opus', async () => {
     const bytes = await opus(2);
     const voice = await prepare(await store(bytes, 'audio'), 'audio', true);
-    assert.deepEqual(await bytesOf(await voice.open()), bytes);
+    assert.deepEqual(await buffer(await voice.open()), bytes);
     assert.equal(Buffer.from(voice.waveform!, 'base64').length, 64);
     assert.equal(voice.durationS, 2);
   });
@@ -188,7 +182,7 @@ describe('a voice note', () => {
     ]);
     assert.equal(variants.rowCount, 1);
     const again = await prepare(mediaId, 'audio', true);
-    assert.deepEqual(await bytesOf(await again.open()), await bytesOf(await made[0]!.open()));
+    assert.deepEqual(await buffer(await again.open()), await buffer(await made[0]!.open()));
   });
 
   test('waits for no more than one conversion of a company that has many under way', async () => {
@@ -255,9 +249,9 @@ describe('a media send', () => {
       [await jpeg(), 'image'],
     ] as const) {
       const prepared = await prepare(await store(bytes), type);
-      assert.deepEqual(await bytesOf(await prepared.open()), bytes);
+      assert.deepEqual(await buffer(await prepared.open()), bytes);
       // A send may be repeated, so the bytes can be read again.
-      assert.deepEqual(await bytesOf(await prepared.open()), bytes);
+      assert.deepEqual(await buffer(await prepared.open()), bytes);
       assert.equal(prepared.waveform, undefined);
     }
     assert.equal((await prepare(await store(await mp3(3)), 'audio')).durationS, 3);
@@ -320,7 +314,7 @@ describe('a media send', () => {
   test('with a GIF becomes a silent video that phones loop', async () => {
     const loop = await prepare(await store(await gif(), 'gif'), 'gif');
     assert.equal(loop.mimeType, 'video/mp4');
-    const { streams } = await probe(await bytesOf(await loop.open()));
+    const { streams } = await probe(await buffer(await loop.open()));
     assert.deepEqual(
       streams.map(({ codec_name, width, height, pix_fmt }) => ({ codec_name, width, height, pix_fmt })),
       // The sides are even: 65 is odd.
@@ -333,7 +327,7 @@ describe('a media send', () => {
       const create = { width, height, channels: 3 as const, background: '#00ff00' };
       const stored = await store(await sharp({ create }).gif().toBuffer(), 'gif');
       const loop = await prepare(stored, 'gif');
-      const { streams } = await probe(await bytesOf(await loop.open()));
+      const { streams } = await probe(await buffer(await loop.open()));
       const shown = streams.map((stream) => `${stream.width}x${stream.height} ${stream.pix_fmt}`);
       assert.deepEqual(shown, [`${becomes} yuv420p`]);
       assert.equal(`${loop.widthPx}x${loop.heightPx}`, becomes);
@@ -343,7 +337,7 @@ describe('a media send', () => {
   test('with a film as a GIF keeps the film itself', async () => {
     const film = await mp4(1);
     const asItIs = await prepare(await store(film, 'gif'), 'gif');
-    assert.deepEqual(await bytesOf(await asItIs.open()), film);
+    assert.deepEqual(await buffer(await asItIs.open()), film);
   });
 });
 

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 
 /** The part of the API of Google Cloud Storage that the adapter uses: one bucket, in memory. */
 export interface GcsServer {
@@ -44,7 +45,7 @@ export async function startGcsServer(bucket: string): Promise<GcsServer> {
     const url = new URL(request.url!, 'http://x');
     const kind = kindOf(request, url);
     asked.push(`${request.method} ${kind}`);
-    const body = await read(request);
+    const body = await buffer(request);
     const failure = failures.get(kind);
     if (failure && failure.times > 0) {
       failure.times -= 1;
@@ -170,12 +171,6 @@ export async function startGcsServer(bucket: string): Promise<GcsServer> {
       }),
     comeBack: () => listen(port),
   };
-}
-
-async function read(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
 }
 
 /** A `multipart/related` body: the metadata as JSON, then the bytes. */

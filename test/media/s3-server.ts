@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import { type Answer, createObjects, type Kind, kindOf, refusal } from './s3-objects.ts';
 import { checkSignature, type S3Account } from './s3-signature.ts';
 
@@ -54,7 +55,7 @@ export async function startS3Server(): Promise<S3Server> {
       request.socket.destroy();
       return;
     }
-    const body = await read(request);
+    const body = await buffer(request);
     const now = new Date(Date.now() + s3.skewMs);
     response.setHeader('date', now.toUTCString());
     if (typeof trouble === 'number') return send(response, refusal(trouble, 'Injected'));
@@ -127,12 +128,6 @@ export function settingsOf({ url, account }: S3Server): Record<string, string> {
     S3_ACCESS_KEY_ID: account.accessKeyId,
     S3_SECRET_ACCESS_KEY: account.secretAccessKey,
   };
-}
-
-async function read(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
 }
 
 function send(response: ServerResponse, { status, headers, body }: Answer): void {

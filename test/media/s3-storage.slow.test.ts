@@ -4,11 +4,12 @@ import dns from 'node:dns';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { createS3Storage } from '@posthorn/core/platform/storage/s3.ts';
 import { type Storage, StorageError, StorageMissing } from '@posthorn/core/platform/storage/storage.ts';
 import { type S3Server, startS3Server } from './s3-server.ts';
-import { bytesOf, storeBytes } from './stored-bytes.ts';
+import { storeBytes } from './stored-bytes.ts';
 
 const MIB = 1024 * 1024;
 /** A busy machine lets a connection wait for seconds. */
@@ -101,7 +102,7 @@ describe('the s3 storage', () => {
     for (const key of odd) {
       await storeBytes(storage, key, Buffer.from(key));
       assert.equal(s3.objects.get(key)?.bytes.toString(), key);
-      assert.equal((await bytesOf(await storage.open(key))).toString(), key);
+      assert.equal((await buffer(await storage.open(key))).toString(), key);
       await storage.remove(key);
       assert.ok(!s3.objects.has(key), key);
     }
@@ -137,7 +138,7 @@ describe('the s3 storage', () => {
     await storeBytes(inHost, key, Buffer.from('x'));
     assert.ok(s3.hosts.has(`test-bucket.s3.test:${port}`));
     assert.ok(s3.objects.has(key));
-    assert.equal((await bytesOf(await inHost.open(key))).toString(), 'x');
+    assert.equal((await buffer(await inHost.open(key))).toString(), 'x');
   });
 });
 
@@ -235,7 +236,7 @@ describe('the s3 storage, against an account or a bucket that is wrong,', () => 
       for (const size of [1000, 6 * MIB]) {
         const [key, bytes] = [newKey(), randomBytes(size)];
         await storeBytes(skewed, key, bytes);
-        assert.ok((await bytesOf(await skewed.open(key))).equals(bytes));
+        assert.ok((await buffer(await skewed.open(key))).equals(bytes));
       }
     }
   });
@@ -253,7 +254,7 @@ describe('the s3 storage, while its server is away,', () => {
     } finally {
       await s3.comeBack();
     }
-    assert.ok((await bytesOf(await storage.open(key))).equals(bytes));
+    assert.ok((await buffer(await storage.open(key))).equals(bytes));
     await storage.remove(key);
     await assert.rejects(storage.open(key), StorageMissing);
   });
@@ -266,7 +267,7 @@ describe('the s3 storage, while its server is away,', () => {
     await assert.rejects(hasty.open(key), StorageError);
     await assert.rejects(hasty.remove(key), StorageError);
     await storeBytes(storage, key, Buffer.from('y'));
-    assert.equal((await bytesOf(await storage.open(key))).toString(), 'y');
+    assert.equal((await buffer(await storage.open(key))).toString(), 'y');
   });
 });
 
@@ -278,7 +279,7 @@ describe('a download of the s3 storage', () => {
       for (const range of [undefined, { start: 10, end: 2 * MIB }]) {
         s3.trouble('get', trouble);
         const stream = await hasty.open(key, range);
-        await assert.rejects(bytesOf(stream));
+        await assert.rejects(buffer(stream));
       }
     });
   }

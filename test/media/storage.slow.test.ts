@@ -3,6 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createDiskStorage } from '@posthorn/core/platform/storage/disk.ts';
@@ -12,7 +13,7 @@ import { type Storage, StorageError, StorageMissing } from '@posthorn/core/platf
 import { type GcsServer, startGcsServer } from './gcs-server.ts';
 import { type S3Server, settingsOf, startS3Server } from './s3-server.ts';
 import { bigJpeg, jpeg } from './samples.ts';
-import { bytesOf, storeBytes } from './stored-bytes.ts';
+import { storeBytes } from './stored-bytes.ts';
 import { startMediaServer } from './support.ts';
 
 let directory: string;
@@ -66,14 +67,14 @@ for (const name of ['disk', 'gcs', 's3']) {
         const bytes = randomBytes(size);
         const key = `1/${randomUUID()}/ab/${randomUUID()}`;
         await storeBytes(storage, key, bytes);
-        assert.ok((await bytesOf(await storage.open(key))).equals(bytes), `${size} bytes`);
+        assert.ok((await buffer(await storage.open(key))).equals(bytes), `${size} bytes`);
         for (const [start, end] of [
           [0, 0],
           [size - 1, size - 1],
           [Math.floor(size / 3), Math.floor(size / 2)],
           [0, size + 10],
         ] as const) {
-          const part = await bytesOf(await storage.open(key, { start, end }));
+          const part = await buffer(await storage.open(key, { start, end }));
           assert.ok(part.equals(bytes.subarray(start, end + 1)), `${start}-${end} of ${size}`);
         }
       }
@@ -158,7 +159,7 @@ describe('the disk storage whose disk is taken away', () => {
     await assert.rejects(storage.open('1/x/ab/one'), (err) => !(err instanceof StorageMissing));
     await rm(disk, { recursive: true });
     await rename(path.join(root, 'away'), disk);
-    assert.equal((await bytesOf(await storage.open('1/x/ab/one'))).toString(), 'x');
+    assert.equal((await buffer(await storage.open('1/x/ab/one'))).toString(), 'x');
   });
 
   test('misses and removes no object where the disk comes back while it is looked for', async (t) => {
@@ -183,7 +184,7 @@ describe('the disk storage whose disk is taken away', () => {
       await rename(disk, away);
       await mkdir(disk);
       await assert.rejects(use, (err) => err instanceof StorageError && !(err instanceof StorageMissing));
-      assert.equal((await bytesOf(await storage.open('one'))).toString(), 'x');
+      assert.equal((await buffer(await storage.open('one'))).toString(), 'x');
     }
   });
 });
@@ -236,7 +237,7 @@ describe('the gcs storage', () => {
     const key = `read/${randomUUID()}`;
     await storeBytes(storages.gcs!, key, Buffer.from('small'));
     gcs.fail('media', 503, 2);
-    assert.equal((await bytesOf(await storages.gcs!.open(key))).toString(), 'small');
+    assert.equal((await buffer(await storages.gcs!.open(key))).toString(), 'small');
   });
 
   // An uncaught error, as the vendor's library threw, would end this process as well.
@@ -247,7 +248,7 @@ describe('the gcs storage', () => {
       gcs.fail('media', status, 10);
       await assert.rejects(storages.gcs!.open(key), StorageError);
       gcs.fail('media', status, 0);
-      assert.equal((await bytesOf(await storages.gcs!.open(key))).toString(), 'small');
+      assert.equal((await buffer(await storages.gcs!.open(key))).toString(), 'small');
     });
 
   for (const trouble of ['lose', 'stall'] as const)
@@ -258,12 +259,12 @@ describe('the gcs storage', () => {
       for (const range of [undefined, { start: 10, end: 2 * 1024 * 1024 }]) {
         gcs.trouble(trouble);
         const stream = await storage.open(key, range);
-        await assert.rejects(bytesOf(stream));
+        await assert.rejects(buffer(stream));
         gcs.trouble(trouble);
         const late = await storage.open(key, range);
         // It breaks before anybody reads it.
         await delay(100);
-        await assert.rejects(bytesOf(late));
+        await assert.rejects(buffer(late));
         gcs.trouble(trouble);
         // Nobody reads it at all.
         (await storage.open(key, range)).destroy();
@@ -298,7 +299,7 @@ describe('the gcs storage', () => {
     await assert.rejects(storages.gcs!.remove(key), StorageError);
     await assert.rejects(storeBytes(storages.gcs!, `bucket/${randomUUID()}`, Buffer.from('x')), StorageError);
     gcs.hasBucket(true);
-    assert.equal((await bytesOf(await storages.gcs!.open(key))).toString(), 'x');
+    assert.equal((await buffer(await storages.gcs!.open(key))).toString(), 'x');
     // Without the right to list objects, the answer about the object counts.
     gcs.fail('list', 403, 1);
     await assert.rejects(storages.gcs!.open(`bucket/${randomUUID()}`), StorageMissing);

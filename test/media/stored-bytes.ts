@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Readable } from 'node:stream';
 import type { Storage } from '@posthorn/core/platform/storage/storage.ts';
 
 /** Stores bytes by way of a file in the spool folder, as uploads come. */
@@ -13,10 +12,4 @@ export async function storeBytes(storage: Storage, key: string, bytes: Buffer): 
   } finally {
     await rm(file, { force: true });
   }
-}
-
-export async function bytesOf(stream: Readable): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
 }

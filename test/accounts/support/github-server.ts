@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 
 export interface GithubAccount {
   id: number;
@@ -35,7 +36,7 @@ export async function startGithub(): Promise<GithubServer> {
       void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     if (broken !== null) return answer(broken, { message: 'Server Error' });
     if (request.method === 'POST' && request.url === '/login/oauth/access_token')
-      return answer(200, exchange(new URLSearchParams(await read(request)), request));
+      return answer(200, exchange(new URLSearchParams(await text(request)), request));
     const account = tokens.get(request.headers.authorization?.replace(/^Bearer /, '') ?? '');
     if (!request.headers['user-agent']) return answer(403, { message: 'a User-Agent is required' });
     if (!account) return answer(401, { message: 'Bad credentials' });
@@ -100,10 +101,4 @@ export async function startGithub(): Promise<GithubServer> {
       await once(server, 'close');
     },
   };
-}
-
-async function read(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString();
 }
