@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { listen } from '../support/listen.ts';
 
 type Json = Record<string, unknown>;
 
@@ -103,11 +103,10 @@ export async function startAsaasServer(): Promise<AsaasServer> {
     return found?.fault;
   }
 
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const port = await listen(server);
   return {
     ...state,
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v3`,
+    url: `http://127.0.0.1:${port}/v3`,
     requests,
     fault: (match, fault, times = 1) => void faults.push({ match, fault, left: times }),
     keepsWaiting: () => faults.some(({ fault, left }) => left > 0 && KEEP_WAITING.has(fault.kind)),

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { png } from '../media/samples.ts';
+import { listen } from '../support/listen.ts';
 import { seedInstance } from '../support/seed.ts';
 import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
 
@@ -41,9 +42,8 @@ const canary = createServer((_request, response) => {
 before(async () => {
   picture = await png();
   images = createServer(serveImage);
-  await new Promise<void>((resolve) => images.listen(0, '127.0.0.1', resolve));
-  await new Promise<void>((resolve) => canary.listen(0, '127.0.0.1', resolve));
-  const host = `127.0.0.1:${(images.address() as AddressInfo).port}`;
+  const host = `127.0.0.1:${await listen(images)}`;
+  await listen(canary);
   imagesUrl = `http://${host}`;
   pipeline = await startSending({
     env: { MEDIA_PRIVATE_HOSTS: host, PUBLIC_URL: 'https://api.example.test' },

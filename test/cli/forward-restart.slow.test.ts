@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
+import { listen } from '../support/listen.ts';
 import { waitFor } from '../support/process.ts';
 import { type Cli, createCli } from './run-cli.ts';
 import { type Standalone, startStandalone } from './start-standalone.ts';
@@ -34,9 +34,7 @@ async function startReceiver(secret: string) {
       response.end();
     });
   let server = make();
-  const listen = (port: number) => new Promise<void>((done) => server.listen(port, '127.0.0.1', done));
-  await listen(0);
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   return {
     received,
     url: `http://127.0.0.1:${port}/`,
@@ -49,7 +47,7 @@ async function startReceiver(secret: string) {
     },
     async start() {
       server = make();
-      await listen(port);
+      await listen(server, port);
     },
   };
 }

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { findRunningService } from '@posthorn/cli/running-service.ts';
+import { listen } from '../support/listen.ts';
 import { type Cli, createCli } from './run-cli.ts';
 
 /** Above the pid of any process. */
@@ -21,9 +20,8 @@ describe('msgctl in a checkout whose npm start runs', () => {
     server = createServer((request, response) => {
       response.setHeader('content-type', 'application/json');
       response.end(JSON.stringify({ status: 'ready', service: request.headers.host }));
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    });
+    url = `http://127.0.0.1:${await listen(server)}`;
     checkout = mkdtempSync(path.join(tmpdir(), 'posthorn-checkout-'));
     mkdirSync(path.join(checkout, '.data'));
     mkdirSync(path.join(checkout, 'docs'));

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type CloudSending, startCloudSending } from '../support/cloud/cloud-sending.ts';
+import { listen } from '../support/listen.ts';
 import { waitFor } from '../support/process.ts';
 
 describe('PUT /v1/instances/{id}/credentials', () => {
@@ -195,10 +194,10 @@ describe('PUT /v1/instances/{id}/credentials, while Meta takes its time', () => 
         : { display_phone_number: '+55 11 90000-0001', verified_name: 'A shop' };
       response.setHeader('content-type', 'application/json');
       response.end(JSON.stringify(body));
-    }).listen(0, '127.0.0.1');
-    await once(meta, 'listening');
+    });
+    const port = await listen(meta);
     const cloud = await startCloudSending({
-      graphUrl: `http://127.0.0.1:${(meta.address() as AddressInfo).port}`,
+      graphUrl: `http://127.0.0.1:${port}`,
     });
     t.after(async () => {
       await cloud.close();

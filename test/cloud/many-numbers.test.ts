@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { it } from 'node:test';
 import { startCloudSending } from '../support/cloud/cloud-sending.ts';
+import { listen } from '../support/listen.ts';
 
 const SEVENTH = '106540352242922';
 
@@ -20,10 +19,10 @@ it('a number is found in its business account on whichever page Meta lists it, a
         }
       : { display_phone_number: '+55 11 90000-0001', verified_name: 'A shop' };
     response.setHeader('content-type', 'application/json').end(JSON.stringify(body));
-  }).listen(0, '127.0.0.1');
-  await once(meta, 'listening');
+  });
+  const port = await listen(meta);
   const cloud = await startCloudSending({
-    graphUrl: `http://127.0.0.1:${(meta.address() as AddressInfo).port}`,
+    graphUrl: `http://127.0.0.1:${port}`,
   });
   t.after(async () => {
     await cloud.close();

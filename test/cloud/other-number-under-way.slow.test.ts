@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { after, before, it } from 'node:test';
 import { type CloudSending, startCloudSending } from '../support/cloud/cloud-sending.ts';
+import { listen } from '../support/listen.ts';
 import { waitFor } from '../support/process.ts';
 
 const PERSON = '5531900000001';
@@ -31,8 +31,8 @@ const proxy = createServer(async (request, response) => {
 });
 
 before(async () => {
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  cloud = await startCloudSending({ graphUrl: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` });
+  const port = await listen(proxy);
+  cloud = await startCloudSending({ graphUrl: `http://127.0.0.1:${port}` });
 });
 after(async () => {
   await cloud?.close();

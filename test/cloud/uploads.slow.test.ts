@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { type CloudInstance, type CloudSending, startCloudSending } from '../support/cloud/cloud-sending.ts';
+import { listen } from '../support/listen.ts';
 import { waitFor } from '../support/process.ts';
 
 const FROM = '5531900000021';
@@ -36,8 +36,7 @@ describe('an upload of media that was taken', () => {
     from.pipe(passed);
   });
   before(async () => {
-    await new Promise<void>((resolve) => gateway.listen(0, '127.0.0.1', resolve));
-    const { port } = gateway.address() as AddressInfo;
+    const port = await listen(gateway);
     cloud = await startCloudSending({ graphUrl: `http://127.0.0.1:${port}` });
     instance = await cloud.connect({ humanize_enabled: false });
     await cloud.greet(instance, FROM);

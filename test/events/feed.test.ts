@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
@@ -15,6 +14,7 @@ import { createLiveConnections } from '@posthorn/server/http/live-connections.ts
 import { createEventSockets } from '@posthorn/server/http/websocket.ts';
 import { WebSocket } from 'ws';
 import { tellFigure } from '../support/figures.ts';
+import { listen } from '../support/listen.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
 import { type SeededCompany, seedCompany } from '../support/seed.ts';
@@ -298,15 +298,14 @@ test('a WebSocket is dropped when a ping stays unanswered for long, not at the n
       takeUpgrade: () => ({ request, socket, head }) as never,
     });
   });
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  const port = await listen(http);
   t.after(async () => {
     sockets.close();
     await feed.close();
     http.closeAllConnections();
     http.close();
   });
-  const open = () =>
-    new WebSocket(`ws://127.0.0.1:${(http.address() as AddressInfo).port}/`, { autoPong: false });
+  const open = () => new WebSocket(`ws://127.0.0.1:${port}/`, { autoPong: false });
   const closedAfter = (socket: WebSocket) => {
     const startedAt = performance.now();
     return new Promise<number>((resolve) =>
@@ -346,8 +345,7 @@ test('a WebSocket whose pong has come is not dropped when the server stood still
       takeUpgrade: () => ({ request, socket, head }) as never,
     });
   });
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  const { port } = http.address() as AddressInfo;
+  const port = await listen(http);
   // In a thread of its own: it answers while this one is blocked.
   const ponged = new Int32Array(new SharedArrayBuffer(4));
   const client = new Worker(new URL('./pong-thread.ts', import.meta.url), {

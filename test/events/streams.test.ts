@@ -14,6 +14,7 @@ import { createLiveConnections } from '@posthorn/server/http/live-connections.ts
 import { openEventStream } from '@posthorn/server/http/sse.ts';
 import { WebSocket } from 'ws';
 import { testConfig } from '../support/config.ts';
+import { listen } from '../support/listen.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
 import { type SeededCompany, seedCompany, seedInstance, seedSession } from '../support/seed.ts';
@@ -533,8 +534,7 @@ test('a reader that takes nothing is cut off, and only little is kept for it mea
       },
     );
   });
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  const { port } = http.address() as { port: number };
+  const port = await listen(http);
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => undefined);
   socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');

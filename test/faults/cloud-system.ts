@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import type { OfficialNumber } from '@posthorn/network/sandbox/graph/model.ts';
 import { createGraphServer, type GraphServer } from '@posthorn/network/sandbox/graph/server.ts';
+import { listen } from '../support/listen.ts';
 import { type RunningProcess, waitFor } from '../support/process.ts';
 import { seedCompany } from '../support/seed.ts';
 import type { System } from '../support/system.ts';
@@ -124,10 +123,10 @@ async function openDoor() {
     );
     outgoing.once('error', () => (response.headersSent ? response.destroy() : response.writeHead(502).end()));
     incoming.pipe(outgoing);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  });
+  const port = await listen(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
     leadTo(url: string) {
       target = url;
     },

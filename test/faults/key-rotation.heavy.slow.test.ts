@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -12,6 +11,7 @@ import { SEALED } from '@posthorn/core/operations/reseal.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
 import { Webhook } from 'standardwebhooks';
 import { startBalancer } from '../support/balancer.ts';
+import { listen } from '../support/listen.ts';
 import { baseEnv, projectRoot, waitFor } from '../support/process.ts';
 import { type ConnectedInstance, connectInstances, proveExactlyOnce } from './traffic.ts';
 import { useSystem } from './use-system.ts';
@@ -40,8 +40,8 @@ test('ENCRYPTION_KEY and JWT_SECRET are changed under load: no request fails, ea
     const headers = request.headers as Record<string, string>;
     deliveries.push({ path: request.url!, headers, body: await text(request) });
     response.writeHead(204).end();
-  }).listen(0, '127.0.0.1');
-  await once(receiver, 'listening');
+  });
+  await listen(receiver);
   t.after(async () => {
     await balancer.close();
     receiver.closeAllConnections();

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -14,6 +13,7 @@ import { createTestVhost } from '@posthorn/test/support/rabbitmq.ts';
 import { type System, startSystem } from '@posthorn/test/support/system.ts';
 import { Webhook } from 'standardwebhooks';
 import { figuresAskedFor } from '../deploy/figures.ts';
+import { listen } from '../support/listen.ts';
 
 const run = promisify(execFile);
 
@@ -51,8 +51,7 @@ describe('Posthorn as separate processes on PostgreSQL and RabbitMQ', () => {
       workers: 2,
       env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=operators' },
     });
-    receiver.listen(0, '127.0.0.1');
-    await once(receiver, 'listening');
+    await listen(receiver);
   });
   after(async () => {
     await system.stop();

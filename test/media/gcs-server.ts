@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { listen } from '../support/listen.ts';
 
 /** The part of the API of Google Cloud Storage that the adapter uses: one bucket, in memory. */
 export interface GcsServer {
@@ -150,9 +150,7 @@ export async function startGcsServer(bucket: string): Promise<GcsServer> {
     md5Hash: createHash('md5').update(bytes).digest('base64'),
   });
 
-  const listen = (port: number) => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  await listen(0);
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   return {
     url: `http://127.0.0.1:${port}`,
     objects,
@@ -169,7 +167,9 @@ export async function startGcsServer(bucket: string): Promise<GcsServer> {
         server.close(() => resolve());
         server.closeAllConnections();
       }),
-    comeBack: () => listen(port),
+    async comeBack() {
+      await listen(server, port);
+    },
   };
 }
 

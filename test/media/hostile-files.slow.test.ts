@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -12,6 +11,7 @@ import { inspectImage } from '@posthorn/worker/media/inspect-image.ts';
 import { inspectSound, inspectVideo } from '@posthorn/worker/media/inspect-video.ts';
 import { ConversionFailed, runFfmpeg } from '@posthorn/worker/media/run-ffmpeg.ts';
 import sharp from 'sharp';
+import { listen } from '../support/listen.ts';
 import { assertUnhurt, probeWhile } from '../support/probe.ts';
 import { emptyPng, made, wav } from './samples.ts';
 
@@ -27,8 +27,7 @@ let url: string;
 before(async () => {
   dir = await mkdtemp(path.join(tmpdir(), 'posthorn-hostile-'));
   ffmpeg = (await findFfmpeg({})).ffmpeg!;
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/x.wav`;
+  url = `http://127.0.0.1:${await listen(server)}/x.wav`;
   await writeFile(path.join(dir, 'secret.wav'), wav(1));
 });
 after(async () => {
@@ -127,7 +126,7 @@ describe('ffmpeg', () => {
 
   test('is limited in memory: a film of 16,000 x 16,000 pixels fails and slows nobody else down', async () => {
     const server = createServer((_request, response) => response.end('ok'));
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const port = await listen(server);
     const film = await made(
       'mp4',
       ...[
@@ -144,14 +143,11 @@ describe('ffmpeg', () => {
     // The sequence parameter set and the track have the size; a GIF has it in its head.
     const gif = Buffer.from('474946383961803e803ef00000000000ffffff2c00000000803e803e0000024c0100', 'hex');
     const before = process.memoryUsage().rss;
-    const { probed } = await probeWhile(
-      { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` },
-      async () => {
-        for (const bytes of [gif, film.subarray(0, film.length / 2)]) {
-          await assert.rejects(inspectVideo(ffmpeg, await fileOf(bytes), signal()), ConversionFailed);
-        }
-      },
-    );
+    const { probed } = await probeWhile({ url: `http://127.0.0.1:${port}/` }, async () => {
+      for (const bytes of [gif, film.subarray(0, film.length / 2)]) {
+        await assert.rejects(inspectVideo(ffmpeg, await fileOf(bytes), signal()), ConversionFailed);
+      }
+    });
     server.close();
     assert.ok(process.memoryUsage().rss - before < 200_000_000);
     assertUnhurt(probed, 'a film that is a bomb');
@@ -270,12 +266,11 @@ describe('a picture that is a bomb', () => {
   for (const [what, make] of Object.entries(BOMBS)) {
     test(`is recognized by its header and never unpacked: ${what}`, async () => {
       const server = createServer((_request, response) => response.end('ok'));
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      const port = await listen(server);
       const file = await fileOf(await make());
       const before = process.memoryUsage().rss;
-      const { probed } = await probeWhile(
-        { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` },
-        () => assert.rejects(inspectImage(file), ConversionFailed),
+      const { probed } = await probeWhile({ url: `http://127.0.0.1:${port}/` }, () =>
+        assert.rejects(inspectImage(file), ConversionFailed),
       );
       server.close();
       assert.ok(process.memoryUsage().rss - before < 100_000_000, 'nothing was unpacked');

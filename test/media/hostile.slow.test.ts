@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { MEDIA_MAX_BYTES } from '@posthorn/contract/limits.ts';
 import { tellFigure } from '../support/figures.ts';
+import { listen } from '../support/listen.ts';
 import { waitFor } from '../support/process.ts';
 import { bigJpeg, emptyPng, jpeg, png } from './samples.ts';
 import { type MediaServer, startMediaServer } from './support.ts';
@@ -51,8 +52,7 @@ const files = createServer((request, response) => {
 let media: MediaServer;
 let filesUrl: string;
 before(async () => {
-  await new Promise<void>((resolve) => files.listen(0, '127.0.0.1', resolve));
-  const host = `127.0.0.1:${(files.address() as AddressInfo).port}`;
+  const host = `127.0.0.1:${await listen(files)}`;
   filesUrl = `http://${host}`;
   media = await startMediaServer({ MEDIA_PRIVATE_HOSTS: host, HTTP_TIMEOUT: '2' });
 });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { listen } from '../support/listen.ts';
 import { type Answer, createObjects, type Kind, kindOf, refusal } from './s3-objects.ts';
 import { checkSignature, type S3Account } from './s3-signature.ts';
 
@@ -95,10 +95,7 @@ export async function startS3Server(): Promise<S3Server> {
     return next.trouble;
   }
 
-  const listen = (port: number) =>
-    new Promise<void>((resolve, reject) => http.once('error', reject).listen(port, '127.0.0.1', resolve));
-  await listen(0);
-  const { port } = http.address() as AddressInfo;
+  const port = await listen(http);
   const s3: S3Server = {
     url: `http://127.0.0.1:${port}`,
     account,
@@ -113,7 +110,9 @@ export async function startS3Server(): Promise<S3Server> {
         http.close(() => resolve());
         http.closeAllConnections();
       }),
-    comeBack: () => listen(port),
+    async comeBack() {
+      await listen(http, port);
+    },
   };
   return s3;
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { listen } from '../support/listen.ts';
 import { sized } from '../support/size.ts';
 import { mediaFamilySamples, type Sample } from './family-samples.ts';
 import { jpeg, mp3, pdf, png } from './samples.ts';
@@ -21,8 +21,7 @@ let media: MediaServer;
 let filesUrl: string;
 let samples: Sample[];
 before(async () => {
-  await new Promise<void>((resolve) => files.listen(0, '127.0.0.1', resolve));
-  const host = `127.0.0.1:${(files.address() as AddressInfo).port}`;
+  const host = `127.0.0.1:${await listen(files)}`;
   filesUrl = `http://${host}`;
   media = await startMediaServer({ MEDIA_PRIVATE_HOSTS: host });
   samples = await mediaFamilySamples();

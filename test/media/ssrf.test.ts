@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { FetchFailed, fetchMedia } from '@posthorn/core/media/fetch-media.ts';
 import { NETWORK_DOMAINS } from '@posthorn/core/media/open-media.ts';
 import { createOutbound, type Outbound, type Resolver } from '@posthorn/core/platform/http/outbound-http.ts';
+import { listen } from '../support/listen.ts';
 import { type MediaServer, startMediaServer } from './support.ts';
 
 /** Connections that got through: it listens on every address of this machine, IPv4 and IPv6. */
@@ -30,8 +31,7 @@ before(async () => {
   });
   // Requests to 8080 and 8443 are allowed in production, so the canary listens on one of them.
   port = await listenOnAny(canary, [8080, 8443]);
-  await new Promise<void>((resolve) => allowed.listen(0, '127.0.0.1', resolve));
-  allowedHost = `127.0.0.1:${(allowed.address() as AddressInfo).port}`;
+  allowedHost = `127.0.0.1:${await listen(allowed)}`;
   media = await startMediaServer({ MEDIA_PRIVATE_HOSTS: allowedHost });
 });
 after(async () => {

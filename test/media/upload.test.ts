@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { MEDIA_MAX_BYTES } from '@posthorn/contract/limits.ts';
+import { listen } from '../support/listen.ts';
 import { seedCompany, seedInstance } from '../support/seed.ts';
 import { bigJpeg, jpeg, mp4, pdf, png, wav, webp } from './samples.ts';
 import { type MediaServer, startMediaServer } from './support.ts';
@@ -23,8 +23,7 @@ const files = createServer((request, response) => {
 let media: MediaServer;
 let filesUrl: string;
 before(async () => {
-  await new Promise<void>((resolve) => files.listen(0, '127.0.0.1', resolve));
-  const host = `127.0.0.1:${(files.address() as AddressInfo).port}`;
+  const host = `127.0.0.1:${await listen(files)}`;
   filesUrl = `http://${host}`;
   media = await startMediaServer({ MEDIA_PRIVATE_HOSTS: host });
 });

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { eventPayloads, isEventType } from '@posthorn/contract/events.ts';
 import { animatedWebp, gif, jpeg, mp3, mp4, pdf } from '../media/samples.ts';
+import { listen } from '../support/listen.ts';
 import { waitFor } from '../support/process.ts';
 import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
 
@@ -107,7 +108,7 @@ const files = createServer((_request, response) => {
 
 before(async () => {
   picture = await jpeg({ width: 44 });
-  await new Promise<void>((resolve) => files.listen(0, '127.0.0.1', resolve));
+  await listen(files);
   pipeline = await startSending({ env: { MEDIA_PRIVATE_HOSTS: hostOfFiles() } });
   instance = await pipeline.connect();
 });

@@ -3,6 +3,7 @@ import { connect, createServer } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SendUnavailable } from '@posthorn/core/network/driver.ts';
+import { listen } from '../support/listen.ts';
 import { createTestClock } from '../support/test-clock.ts';
 import { openInstance, pairInstance, type Sandbox, startSandbox, until } from './sandbox-harness.ts';
 
@@ -123,9 +124,8 @@ test('a connection that falls silent is lost', async (t) => {
       .on('close', () => far.destroy());
     far.on('data', (data) => isOpen && near.write(data)).on('error', () => {});
   });
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  const port = await listen(proxy);
   t.after(() => proxy.close());
-  const { port } = proxy.address() as { port: number };
   const instance = await openInstance(t, `ws://127.0.0.1:${port}/ws`, { heartbeatMs: 4_000 });
   await until(() => instance.qrs.length > 0);
   await delay(9_000);

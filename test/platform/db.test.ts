@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { isDeadlock, isUnavailable } from '@posthorn/core/platform/database/database-errors.ts';
@@ -8,6 +7,7 @@ import { createDb, type Db } from '@posthorn/core/platform/database/db.ts';
 import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { createTestDatabase } from '@posthorn/test/support/postgres.ts';
 import { waitFor } from '@posthorn/test/support/process.ts';
+import { listen } from '../support/listen.ts';
 
 describe('the connections to PostgreSQL', () => {
   let db: Db;
@@ -56,9 +56,8 @@ describe('the connections to PostgreSQL', () => {
     // In one read of the socket, so that the pool does not run between them.
     const dying = createServer((socket) => {
       socket.on('error', () => undefined).once('data', () => socket.end(Buffer.concat([...isOpen, isDying])));
-    }).listen(0, '127.0.0.1');
-    await once(dying, 'listening');
-    const url = `postgres://user:password@127.0.0.1:${(dying.address() as AddressInfo).port}/any`;
+    });
+    const url = `postgres://user:password@127.0.0.1:${await listen(dying)}/any`;
     const toDying = createDb({
       url,
       log: createLog({ level: 'silent', role: 'test' }),

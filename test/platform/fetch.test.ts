@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { listen } from '../support/listen.ts';
 
 const SLOW_READER = fileURLToPath(new URL('./slow-reader-main.ts', import.meta.url));
 
@@ -19,10 +20,9 @@ test('a server that resets an answer while nobody reads it ends no process', asy
       await delay(200);
       socket.resetAndDestroy();
     });
-  }).listen(0, '127.0.0.1');
+  });
   t.after(() => server.close());
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   const reader = spawn(process.execPath, [SLOW_READER, `http://127.0.0.1:${port}/`]);
   const [said, failed, [code]] = await Promise.all([
     text(reader.stdout),

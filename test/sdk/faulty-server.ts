@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
+import { listen } from '../support/listen.ts';
 import { json, refuse } from './http-server.ts';
 
 /** The fault of one request: whether the service gets it, and how its answer reaches the client. */
@@ -33,10 +33,9 @@ export async function startFaultyServer(target: string): Promise<FaultyServer> {
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     pass(request, response, target, plan.shift()).catch(() => response.destroy());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const port = await listen(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
     plan,
     async close() {
       const closed = once(server, 'close');

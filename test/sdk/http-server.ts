@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { listen } from '../support/listen.ts';
 
 export interface SeenRequest {
   method: string;
@@ -33,10 +33,8 @@ export async function startHttp(answer: Answer, port = 0): Promise<HttpServer> {
     seen.push(request);
     await answer(res, request, seen.length - 1);
   });
-  server.listen(port, '127.0.0.1');
-  await once(server, 'listening');
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${await listen(server, port)}`,
     seen,
     connections: () =>
       new Promise((resolve, reject) =>

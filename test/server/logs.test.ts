@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { createLog } from '@posthorn/core/platform/process/log.ts';
+import { listen } from '../support/listen.ts';
 import { waitFor } from '../support/process.ts';
 import { type Sending, startSending, type TestInstance } from '../support/sending.ts';
 import { startDispatcher, type TestDispatcher } from '../webhooks/support.ts';
@@ -26,7 +26,7 @@ describe('the log at its most verbose level', () => {
   let instance: TestInstance;
 
   before(async () => {
-    await once(receiver.listen(0, '127.0.0.1'), 'listening');
+    await listen(receiver);
     pipeline = await startSending({ log, env: { NODE_ENV: 'development', ALLOW_PRIVATE_WEBHOOKS: 'true' } });
     dispatcher = await startDispatcher(pipeline.api.parts);
     instance = await pipeline.connect();

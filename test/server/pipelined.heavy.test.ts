@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { inTurns, PIPELINED_MAX } from '@posthorn/server/http/in-turns.ts';
 import { startTestBilling, type TestBilling } from '../billing/billing-harness.ts';
 import { tellFigure } from '../support/figures.ts';
+import { listen } from '../support/listen.ts';
 import { startTestMessaging, type TestMessaging } from '../support/messaging.ts';
 import { assertUnhurt, PROBE_LIMIT_MS, probeWhile } from '../support/probe.ts';
 import { waitFor } from '../support/process.ts';
@@ -236,8 +236,7 @@ describe('behind a request that is not answered yet', () => {
         parsed += 1;
         serve(request, response);
       });
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      const client = await openSlowClient(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+      const client = await openSlowClient(`http://127.0.0.1:${await listen(server)}`);
       client.socket.write(headOf('GET', '/', {}));
       await waitFor(() => parsed === 1);
       client.socket.write(flood.repeat(200_000));

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -13,6 +12,7 @@ import { takesBody } from '@posthorn/contract/route-meta.ts';
 import { limitTransfers } from '@posthorn/core/platform/http/transfer-limits.ts';
 import { createSandboxServer } from '@posthorn/network/sandbox/server.ts';
 import { startTestBilling, type TestBilling } from '../billing/billing-harness.ts';
+import { listen } from '../support/listen.ts';
 import { startTestMessaging, type TestMessaging } from '../support/messaging.ts';
 import { waitFor } from '../support/process.ts';
 import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
@@ -145,13 +145,13 @@ describe('the least rate', () => {
       response.end(answer(bytes));
     });
     limitTransfers(server, { ...TRANSFERS, timeoutAnswer: (traceId) => ({ trace_id: traceId }) });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const port = await listen(server);
     const firstClosed = new Promise<'closed'>((resolve) =>
       server.once('connection', (socket) => socket.once('close', () => resolve('closed'))),
     );
     return {
       firstClosed,
-      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      url: `http://127.0.0.1:${port}`,
       close: () => {
         server.closeAllConnections();
         server.close();

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -9,6 +8,7 @@ import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { createDb } from '@posthorn/core/platform/database/db.ts';
 import { createLog } from '@posthorn/core/platform/process/log.ts';
+import { listen } from '../support/listen.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { baseEnv, freePort, projectRoot } from '../support/process.ts';
@@ -83,10 +83,9 @@ describe('a start that fails says why in one line:', () => {
 
   for (const role of Object.keys(ROLES) as Role[])
     it(`${role}: its port is in use`, async (t) => {
-      const taken = createServer().listen(0, '127.0.0.1');
-      await once(taken, 'listening');
+      const taken = createServer();
+      const port = await listen(taken);
       t.after(() => taken.close());
-      const { port } = taken.address() as { port: number };
       await assertOneLine(role, { [ROLES[role].port]: String(port) }, new RegExp(`port ${port} is in use`));
     });
 

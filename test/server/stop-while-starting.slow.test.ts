@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
+import { listen } from '../support/listen.ts';
 import { baseEnv, projectRoot } from '../support/process.ts';
 
 for (const entry of ['worker/main.ts', 'server/messaging/main.ts', 'server/billing/main.ts'])
@@ -14,9 +15,7 @@ for (const entry of ['worker/main.ts', 'server/messaging/main.ts', 'server/billi
       socket.on('error', () => undefined);
       sockets.push(socket);
     });
-    silent.listen(0, '127.0.0.1');
-    await once(silent, 'listening');
-    const url = `postgres://x:x@127.0.0.1:${(silent.address() as AddressInfo).port}/x`;
+    const url = `postgres://x:x@127.0.0.1:${await listen(silent)}/x`;
     const child = spawn(process.execPath, [entry], {
       cwd: projectRoot,
       env: {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen } from './listen.ts';
 
 /** A load balancer that knows of its servers only their /ready, and never tries a request again. */
 export interface Balancer {
@@ -91,10 +91,10 @@ export async function startBalancer(targets: readonly string[]): Promise<Balance
   const timers: NodeJS.Timeout[] = [];
   const add = (target: string) => void timers.push(setInterval(() => void look(target), LOOK_EVERY_MS));
   targets.forEach(add);
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, pass).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, pass);
+  const port = await listen(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
     add,
     isIn: (target) => inTurn.has(target),
     failures,

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+import { listen } from './listen.ts';
 
 /** A way to a server that a test may cut in two, as a partition of the network does. */
 export interface BreakableLink {
@@ -65,10 +66,9 @@ export async function openBreakableLink(target: { host: string; port: number }):
   }
 
   const server = createServer((near) => void passages.add(makePassage(near)));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const port = await listen(server);
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     cut() {
       isCut = true;
     },

@@ -11,6 +11,7 @@ import { createBus } from '@posthorn/core/platform/broker/bus.ts';
 import { createDb } from '@posthorn/core/platform/database/db.ts';
 import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { newEvent } from '../events/support.ts';
+import { listen } from '../support/listen.ts';
 import { percentile } from './support.ts';
 
 const url = process.env.DATABASE_URL!;
@@ -28,8 +29,7 @@ const server = createServer((req, res) => {
   req.resume();
   req.on('end', () => res.end('ok'));
 });
-await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-console.log((server.address() as { port: number }).port);
+console.log(await listen(server));
 
 async function run(companyIds: readonly number[], perSecond: number, seconds: number): Promise<string> {
   committed.clear();

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { isPrivateAddress } from '@posthorn/core/platform/http/address-ranges.ts';
 import { createOutbound, faultOf } from '@posthorn/core/platform/http/outbound-http.ts';
+import { listen } from '../support/listen.ts';
 
 const PRIVATE = [
   '0.0.0.0',
@@ -94,8 +95,7 @@ test('a name is resolved once: a second, private answer is never asked for', asy
     hits += 1;
     res.end();
   });
-  await new Promise<void>((resolve) => inside.listen(0, '127.0.0.1', resolve));
-  const { port } = inside.address() as { port: number };
+  const port = await listen(inside);
   let lookups = 0;
   // The rebinding attack: public when it is checked, private when it is connected to.
   const resolver = async () => {

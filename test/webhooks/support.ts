@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { insertEvents, type NewEvent } from '@posthorn/core/events/insert-events.ts';
@@ -19,6 +18,7 @@ import {
 } from '@posthorn/worker/webhooks/webhook-dispatcher.ts';
 import { newEvent } from '../events/support.ts';
 import { testConfig } from '../support/config.ts';
+import { listen } from '../support/listen.ts';
 import type { Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
 import type { TestClock } from '../support/test-clock.ts';
@@ -62,8 +62,7 @@ export async function startReceiver(
       answer(req, res, body);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  receiver.port = (server.address() as AddressInfo).port;
+  receiver.port = await listen(server);
   receiver.url = `http://127.0.0.1:${receiver.port}`;
   receiver.close = () =>
     new Promise((resolve) => {

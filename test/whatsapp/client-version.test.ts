@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import type { NetworkDriver } from '@posthorn/core/network/driver.ts';
 import { type ClientVersion, createClientVersions } from '@posthorn/network/whatsapp/client-version.ts';
 import { loadLibrary } from '@posthorn/network/whatsapp/library.ts';
+import { listen } from '../support/listen.ts';
 import { endOf, newKept, newNumber, openPaired, openRecorded } from '../support/whatsapp/driver-harness.ts';
 import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
 import { newDriver, startNetworkAndDriver } from '../support/whatsapp/network-driver.ts';
@@ -57,8 +57,7 @@ describe('the newest version', () => {
   });
   let url = '';
   before(async () => {
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}/ws/chat`;
+    url = `ws://127.0.0.1:${await listen(server)}/ws/chat`;
   });
   after(() => void server.close());
 

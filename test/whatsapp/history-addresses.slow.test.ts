@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import type { Agent } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { it } from 'node:test';
 import { connect } from 'node:tls';
 import { createFetchRoute, FETCHED_MAX_BYTES } from '@posthorn/network/whatsapp/fetch-route.ts';
+import { listen } from '../support/listen.ts';
 import { selfSigned } from '../support/whatsapp/tls-certificate.ts';
 
 /**
@@ -18,9 +19,8 @@ it('the library fetches only from the media servers of the network, and from no 
     connections += 1;
     socket.destroy();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const port = await listen(server);
   t.after(() => server.close());
-  const { port } = server.address() as AddressInfo;
   const dispatcher = createFetchRoute({ agent: undefined, proxy: null, ca: undefined });
   t.after(() => dispatcher.destroy());
   for (const address of [
@@ -51,12 +51,11 @@ it('a fetch has a size limit, because the library holds all of it in memory', as
       else response.write(chunk, () => more(left - 1));
     })(chunks);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const port = await listen(server);
   t.after(() => {
     server.closeAllConnections();
     server.close();
   });
-  const { port } = server.address() as AddressInfo;
   const agent = { connect: async () => connect({ port, ca: cert, rejectUnauthorized: false }) };
   const dispatcher = createFetchRoute({ agent: agent as unknown as Agent, proxy: 'http://x', ca: undefined });
   t.after(() => dispatcher.destroy());

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { EventEmitter, fetch } from '@posthorn/network/whatsapp/library-surroundings.ts';
 import { runAs } from '@posthorn/network/whatsapp/unheard.ts';
+import { listen } from '../support/listen.ts';
 
 const MAIN = fileURLToPath(new URL('../support/whatsapp/unheard-main.ts', import.meta.url));
 const WAYS = [
@@ -65,9 +65,8 @@ describe('the replacements of Node.js that the library gets:', () => {
       if (request.url === '/whole') response.end(Buffer.alloc(1_000_000));
       else setTimeout(() => response.destroy(), 20);
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const at = `http://127.0.0.1:${await listen(server)}`;
     t.after(() => server.close());
-    const at = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const whole = await fetch(`${at}/whole`);
     assert.equal((await whole.arrayBuffer()).byteLength, 2_000_000);
     await assert.rejects(fetch(`${at}/broken`));

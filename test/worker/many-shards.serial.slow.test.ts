@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { raiseShards } from '@posthorn/core/operations/raise-shards.ts';
@@ -10,6 +8,7 @@ import { readShares } from '@posthorn/core/workers/own-shards.ts';
 import { type Membership, newWorkerTag, startMembership } from '@posthorn/worker/ownership/membership.ts';
 import { type ShardOwner, startShardOwner } from '@posthorn/worker/ownership/shard-owner.ts';
 import { tellFigure } from '../support/figures.ts';
+import { openLink } from '../support/link.ts';
 import { cloneTemplate, type PostgresServer, startTestPostgres } from '../support/postgres.ts';
 import { waitFor } from '../support/process.ts';
 
@@ -29,30 +28,12 @@ interface Owner {
 /** A way to the database that can be cut for good, as by the end of the process. */
 async function startWay(url: string): Promise<{ url: string; cut(): void }> {
   const target = new URL(url);
-  const sockets = new Set<Socket>();
-  const server = createServer((client) => {
-    const upstream = connect(Number(target.port), target.hostname);
-    for (const [from, to] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      sockets.add(from);
-      from.on('error', () => to.destroy());
-      from.on('close', () => to.destroy());
-      from.pipe(to);
-    }
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const link = await openLink({ host: target.hostname, port: Number(target.port) }, (near, far) =>
+    near.pipe(far).pipe(near),
+  );
   const through = new URL(url);
-  through.port = String((server.address() as { port: number }).port);
-  return {
-    url: through.href,
-    cut() {
-      server.close();
-      for (const socket of sockets) socket.destroy();
-    },
-  };
+  through.port = String(link.port);
+  return { url: through.href, cut: () => void link.close() };
 }
 
 describe(`${SHARDS} shards over ${OWNERS} owners in one process, each with a connection of its own and without sessions`, () => {

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { after, before, test } from 'node:test';
 import { claimMails } from '@posthorn/core/mail/claim-mails.ts';
 import type { NetworkDriver, NetworkSession } from '@posthorn/core/network/driver.ts';
@@ -10,6 +8,7 @@ import { type Membership, newWorkerTag, startMembership } from '@posthorn/worker
 import { fencedDriver } from '@posthorn/worker/sessions/fenced-driver.ts';
 import { claimDeliveries } from '@posthorn/worker/webhooks/claim-deliveries.ts';
 import pg from 'pg';
+import { openLink } from '../support/link.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { waitFor } from '../support/process.ts';
@@ -111,9 +110,7 @@ test('a worker that was declared dead learns of it, and begins anew under anothe
 test('a worker whose registration was answered into a cut registers again, and keeps its connections', async (t) => {
   const target = new URL(parts.url);
   let cuts = 0;
-  const sockets = new Set<Socket>();
-  const link = createServer((near) => {
-    const far = connect(Number(target.port), target.hostname);
+  const link = await openLink({ host: target.hostname, port: Number(target.port) }, (near, far) => {
     let isCut = false;
     near.on('data', (chunk) => {
       isCut ||= cuts === 0 && chunk.includes('INSERT INTO workers');
@@ -124,18 +121,9 @@ test('a worker whose registration was answered into a cut registers again, and k
       cuts += 1;
       return near.destroy();
     });
-    for (const [one, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(one);
-      one.on('error', () => undefined);
-      one.on('close', () => other.destroy());
-    }
   });
-  await once(link.listen(0, '127.0.0.1'), 'listening');
   const through = new URL(parts.url);
-  through.port = String((link.address() as AddressInfo).port);
+  through.port = String(link.port);
 
   const tag = newWorkerTag();
   const registered = async () =>
@@ -149,8 +137,7 @@ test('a worker whose registration was answered into a cut registers again, and k
   const worker = startMembership({ databaseUrl: through.href, log: parts.log, name: 'cut', tag });
   t.after(async () => {
     await Promise.all([worker.stop(), other.end()]);
-    for (const socket of sockets) socket.destroy();
-    link.close();
+    await link.close();
   });
   await waitFor(() => worker.isAlive());
   assert.equal(cuts, 1);

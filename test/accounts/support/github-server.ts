@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { listen } from '../../support/listen.ts';
 
 export interface GithubAccount {
   id: number;
@@ -66,9 +66,7 @@ export async function startGithub(): Promise<GithubServer> {
     return { access_token: token, token_type: 'bearer', scope: 'read:user,user:email' };
   }
 
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `http://127.0.0.1:${await listen(server)}`;
 
   function back(asked: string, answer: Record<string, string>): URL {
     const { searchParams } = new URL(asked);

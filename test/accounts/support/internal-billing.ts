@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen } from '../../support/listen.ts';
 
 /** Serves billing's internal API (core/accounts/company/billing-client.ts), and fails on demand. */
 export interface InternalBilling {
@@ -30,10 +30,9 @@ export async function startInternalBilling(): Promise<InternalBilling> {
     cancelled.push(companyId);
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ cancelled: count }));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const port = await listen(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
     secret,
     cancelled,
     subscriptions,

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen } from '../../support/listen.ts';
 
 /** A webhook's endpoint that fails until the test repairs it. */
 export interface Endpoint {
@@ -17,9 +17,9 @@ export async function startEndpoint(broken: string): Promise<Endpoint> {
       response.end(isBroken ? broken : 'thank you');
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const port = await listen(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    url: `http://127.0.0.1:${port}/hook`,
     mend() {
       isBroken = false;
     },

@@ -1,5 +1,5 @@
 import { type ClientRequest, createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen } from '../../support/listen.ts';
 
 /** A proxy in front of the service, which can answer in its place. */
 export interface FrontProxy {
@@ -39,9 +39,9 @@ export async function startProxy(target: string): Promise<FrontProxy> {
     outgoing.on('close', () => passed.destroy());
     incoming.pipe(passed);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const port = await listen(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
     answer(status, headers = {}) {
       own = status === null ? null : { status, headers };
     },

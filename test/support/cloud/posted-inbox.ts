@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import type { NetworkInbox, PostedBody } from '@posthorn/core/network/driver.ts';
+import { listen } from '../listen.ts';
 
 /** The inboxes of instances in memory, with a server that the network posts to: the API's part, for tests of the driver. */
 export interface PostedInboxes {
@@ -38,8 +38,7 @@ export async function startPostedInboxes(): Promise<PostedInboxes> {
     for (const look of inbox.lookers) look();
     response.writeHead(200).end();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   return {
     callbackUrl: (instanceId) => `http://127.0.0.1:${port}/${instanceId}`,
     inboxOf(instanceId, secrets) {

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { listen } from '../listen.ts';
 import { hkdf, hmac, openCbc, sealCbc, sha256 } from './keys.ts';
 import { selfSigned } from './tls-certificate.ts';
 
@@ -57,9 +57,9 @@ export async function startMediaServer(): Promise<MediaServer> {
   const server = createServer({ key, cert }, (request, response) => {
     answer(media, request, response).catch(() => response.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const port = await listen(server);
   const media: MediaServer = {
-    host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    host: `127.0.0.1:${port}`,
     ca: cert,
     auth: randomBytes(12).toString('base64url'),
     blobs,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { WebSocketServer } from 'ws';
+import { listen } from '../listen.ts';
 import { Connection } from './connection.ts';
 import { announceChange, createGroup, describe } from './groups.ts';
 import type { LinkedDevice } from './linked-device.ts';
@@ -120,9 +120,9 @@ export async function startWhatsAppNetwork(options: NetworkOptions = {}): Promis
     connections.add(connection);
     socket.once('close', () => connections.delete(connection));
   });
-  await new Promise<void>((resolve) => http.listen(options.port ?? 0, '127.0.0.1', resolve));
+  const port = await listen(http, options.port);
   return {
-    url: `ws://127.0.0.1:${(http.address() as AddressInfo).port}/ws/chat`,
+    url: `ws://127.0.0.1:${port}/ws/chat`,
     mediaHost: media.host,
     ca: media.ca,
     trustedRoot: world.identity.root.public,

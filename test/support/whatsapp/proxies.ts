@@ -1,6 +1,7 @@
 import { createServer as createHttpServer } from 'node:http';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
+import { listen } from '../listen.ts';
 
 /** Connections through a proxy, by their destination. */
 export interface Proxy {
@@ -20,9 +21,7 @@ function listening(t: TestContext, server: ReturnType<typeof createServer>): Pro
     for (const socket of open) socket.destroy();
     server.close();
   });
-  return new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
-  });
+  return listen(server);
 }
 
 function join(one: Socket, other: Socket): void {
