@@ -19,8 +19,8 @@ export async function companiesToPurge(deps: { db: Db }, now: Date): Promise<num
 /**
  * Deletes everything of a deleted company: its rows in every table that has a `company_id`, found in the catalogue
  * so that a table added later is not forgotten. Stored media goes with its rows: triggers note the objects for the
- * media job to remove (0007-media.ts). The company's own row is deleted last, so that an interrupted purge simply
- * starts again.
+ * media job to remove (core/migrations/messaging/0001-baseline/media.ts). The company's own row is deleted last, so
+ * that an interrupted purge simply starts again.
  */
 export async function purgeCompany(deps: { db: Db }, companyId: number): Promise<void> {
   const { db } = deps;

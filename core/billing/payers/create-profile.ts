@@ -93,7 +93,7 @@ async function begin(deps: CreateDeps, companyId: number): Promise<string> {
   });
 }
 
-/** Read only, and by the grant that the authenticator needs anyway (see platform/billing-role.ts). */
+/** Read only, and by the grant that the authenticator needs anyway (see migrations/billing-role.ts). */
 async function companyIsThere(sql: Sql, companyId: number): Promise<boolean> {
   const { rowCount } = await sql.query(`SELECT FROM public.companies WHERE id = $1 AND status <> 'deleted'`, [
     companyId,
