@@ -5,7 +5,7 @@ export function encodePosition(first: string, second: string): string {
   return Buffer.from(JSON.stringify([first, second])).toString('base64url');
 }
 
-/** Throws 400 BAD_REQUEST for what no list has given. */
+/** Throws 400 BAD_REQUEST for a text that no list has given as its cursor. */
 export function decodePosition(cursor: string): [first: string, second: string] {
   try {
     const keys: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());

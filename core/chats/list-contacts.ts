@@ -29,7 +29,7 @@ const IS_CONTACT = `(name <> '' OR push_name <> '' OR blocked)`;
 /** Greater than every text that continues a prefix. */
 const LAST_CHAR = `chr(${0x10ffff})`;
 
-/** Lowered by the database, as the column is: JavaScript may think otherwise of what is a capital letter. */
+/** The database lowers the name, as it does for the column: JavaScript may lower some letters differently. */
 const BY_NAME = `
 SELECT ${COLUMNS} FROM contacts
 WHERE instance_id = $1 AND sort_name >= lower($2) AND sort_name < lower($2) || ${LAST_CHAR}

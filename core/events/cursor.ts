@@ -17,7 +17,7 @@ export function encodeCursor(cursor: Cursor): string {
   return `${cursor.tx.toString(36)}-${cursor.id.toString(36)}-${cursor.atMs.toString(36)}`;
 }
 
-/** Null for what {@link encodeCursor} never made. */
+/** Null for a text that {@link encodeCursor} never made. */
 export function decodeCursor(text: string): Cursor | null {
   const parts = FORM.exec(text);
   if (!parts) return null;

@@ -70,7 +70,7 @@ async function listBackwards(deps: { db: Sql }, query: Parameters<typeof listEve
   return { data: found.map(toListed), next_cursor: before && encodeCursor(before), reset: false };
 }
 
-/** Throws BAD_REQUEST for what no answer ever carried. */
+/** Throws BAD_REQUEST for a text that no answer can have carried as a cursor. */
 export function cursorOf(text: string, field: string) {
   const cursor = decodeCursor(text);
   if (!cursor) throw apiError('BAD_REQUEST', { message: `${field}: not a cursor of this log` });

@@ -21,7 +21,7 @@ export async function readInvite(
   return { jid: groupJid, code, link: `${LINK}${code}` };
 }
 
-/** The code that somebody gives, bare or in a link; null for what is neither. */
+/** The code that somebody gives, bare or in a link; null for a text that is neither. */
 export function codeIn(invite: string): string | null {
   const text = invite.trim();
   const code = text.startsWith(LINK) ? text.slice(LINK.length) : text;

@@ -13,7 +13,7 @@ const refusals = z
   .max(4096)
   .catch([]);
 
-/** The reasons that the network gave, by the JID of whom it was not done for. */
+/** The network's reasons, by the JID of each person for whom it did not do the thing. */
 export function refusalsOf(answer: unknown): Map<string, string> {
   return new Map(refusals.parse(answer).map(({ jid, reason }) => [jid, reason]));
 }

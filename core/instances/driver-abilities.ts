@@ -20,7 +20,7 @@ export function lacksSql(instance: string): string {
   return `(SELECT d.lacks FROM network_drivers d WHERE d.name = ${instance}.driver)`;
 }
 
-/** 501 NOT_IMPLEMENTED for what the network lacks, else undefined. */
+/** 501 NOT_IMPLEMENTED if the network lacks the ability, else undefined. */
 export function abilityRefusal(
   lacks: readonly string[] | null | undefined,
   ability: Ability | Reach,

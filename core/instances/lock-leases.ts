@@ -127,7 +127,7 @@ const LOCK = {
   change: { name: 'shards-lock-leases-change', text: lockSql('pg_advisory_xact_lock') },
 };
 
-/** Until the end of the transaction no pair of the instance's addresses changes: for what the API stores for a chat. */
+/** Keeps the pairs of the instance's addresses as they are until the transaction ends, while the API stores something for a chat. */
 export async function holdAddresses(sql: Sql, instanceId: string): Promise<void> {
   await sql.query(
     `SELECT pg_advisory_xact_lock_shared(${ADVISORY_LOCKS.addresses}, shard / ${SHARDS_TOGETHER}) FROM instances WHERE id = $1`,

@@ -36,8 +36,8 @@ export function otherNumberOf(jid: Jid): Jid | undefined {
 }
 
 /**
- * One name for a number and the other one that its account may have: for what keeps an order among sends to a person, of whom
- * some were accepted before the account was known. Two people who share it only wait for each other.
+ * One name for a number and the other one that its account may have. It keeps the sends to a person in order, although some
+ * were accepted before the account was known. Two people who share a name only wait for each other.
  */
 export function sharedNameOf(jid: Jid): Jid {
   const other = otherNumberOf(jid);

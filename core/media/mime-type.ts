@@ -11,7 +11,7 @@ const NAME = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
 const PARAMETER = /^[a-z0-9!#$%&'*+.^_`|~-]{1,127}=(?:[a-z0-9!#$%&'*+.^_`|~-]{1,255}|"[^"\\]{0,255}")$/;
 
 /**
- * Null for what is no media type (RFC 9110 8.3.1), such as a list of several: a check of one part of a text must
+ * Null for a text that is not one media type (RFC 9110 8.3.1), such as a list of several: a check of one part of a text must
  * not pass another part that somebody downstream believes.
  */
 export function parseMimeType(text: string): MimeType | null {

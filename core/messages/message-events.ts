@@ -67,7 +67,7 @@ export function progressEvent(
   }
   if (step === 'failed') {
     if (message.idempotency_key) data.idempotency_key = message.idempotency_key;
-    // The network tells it of what it had taken.
+    // The network had taken the message before it told of the failure.
     data.wire_state = proof.isToldByNetwork ? 'sent' : (proof.wireState ?? 'not_sent');
     data.reason = proof.reason ?? 'send_failed';
   }

@@ -187,7 +187,7 @@ async function write(
   return { path: name, sizeBytes, sha256: hash.digest('hex') };
 }
 
-/** Names the folder of the export in what is wrong with it. */
+/** Adds the folder of the export to the message of a fault of that folder. */
 async function usingFolder(into: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { uuidOfHex } from './ids.ts';
 
-/** 128 bits of SHA-256 as a UUID string: a compact fixed-size key for what would be long text. */
+/** 128 bits of SHA-256 as a UUID string: a compact key of fixed size in place of a long text. */
 export function hashKey(...parts: string[]): string {
   // The unit separator can't stand in a UUID, an operation or a JID, so parts never run together.
   return uuidOfHex(hash('sha256', parts.join('\u001f'), 'hex'));

@@ -12,8 +12,8 @@ const PICTURE_TYPES: ReadonlySet<string> = new Set(['image/jpeg', 'image/png']);
 
 /**
  * Changes the account's own profile; only what is given. 403 INSUFFICIENT_PERMISSIONS for a name that an agent gives,
- * 404 NOT_FOUND for media that is not there, 415 UNSUPPORTED_MEDIA_TYPE and 413 MEDIA_TOO_LARGE for what is no picture of
- * a profile; else as askNetwork throws.
+ * 404 NOT_FOUND for media that is not there, 415 UNSUPPORTED_MEDIA_TYPE and 413 MEDIA_TOO_LARGE for media that cannot be
+ * the picture of a profile; else as askNetwork throws.
  */
 export async function updateProfile(
   deps: ProfileDeps,

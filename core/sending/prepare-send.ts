@@ -20,7 +20,7 @@ export interface PrepareDeps {
   media: MediaSources;
 }
 
-/** A request with its message made, or with what is wrong with it. */
+/** A request with its message, or with the fault that keeps it from having one. */
 export type PreparedSend = {
   /** The body that is compared when the idempotency key is used again: digests in place of files. */
   body: unknown;

@@ -78,7 +78,7 @@ export async function findDead(sql: Sql, self: number): Promise<{ id: number; na
 }
 
 /**
- * Declares workers dead, unless they gave a sign of life meanwhile; gives those that it was done to. First
+ * Declares workers dead, unless they gave a sign of life meanwhile; gives those that were declared dead. First
  * their connections are ended: that frees their locks and rolls back what they were frozen in. Then, in one
  * statement, the epochs of their shards are raised, so that nothing of theirs is recorded any more, and their
  * rows go, with which their claims are free. The name of the last owner stays in its shards: nobody handed them

@@ -12,7 +12,7 @@ export interface CachedGroup extends SendGroup {
 export interface GroupCache {
   /** The group `jid` as it was last told, else as the network answers now. Rejects as the question does. */
   read(jid: string): Promise<CachedGroup>;
-  /** The same for what others cause, as often as they like: null for a minute after the question has failed. */
+  /** The same for questions that others can cause as often as they like: null for a minute after one has failed. */
   readForOthers(jid: string): Promise<CachedGroup | null>;
   /** Something has changed in the group, or the network refused a message to it: it is asked for again. */
   changed(jid: string): void;

@@ -43,7 +43,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 const NONCE_BYTES = 16;
-/** Their names change with what they hold. */
+/** The name of such a file changes with its content. */
 const FOR_EVER = 'public, max-age=31536000, immutable';
 
 /**

@@ -111,8 +111,8 @@ const RECORD_BOTH = recording('attempts-record-both', { locks: true });
 
 /**
  * Disables the webhook of an endpoint that answered 410, until its owner enables it again (WHK-11). If the
- * webhook is no longer as the attempt knew it, the answer is to what its owner has changed since, perhaps by
- * enabling it again: nothing changes, and `hasChanged` is true.
+ * webhook is no longer as the attempt knew it, the endpoint answered for settings that the owner has changed since, perhaps
+ * by enabling the webhook again: nothing changes, and `hasChanged` is true.
  */
 export async function disableGoneWebhook(
   sql: Sql,

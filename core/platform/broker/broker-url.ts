@@ -14,7 +14,7 @@ export function brokerUrl(text: string): string {
   for (const host of hosts) {
     if (!URL.canParse(`http://${host}`))
       throw new Error(host === '' ? 'names an empty host' : 'is not a URL');
-    // The client takes the port for what follows the first colon.
+    // The client takes everything after the first colon for the port.
     if (hosts.length > 1 && host.startsWith('['))
       throw new Error('names several nodes: use host names or IPv4');
   }

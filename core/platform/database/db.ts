@@ -223,7 +223,7 @@ function openTransaction(client: pg.PoolClient, opening: pg.QueryConfig | undefi
       await send(text, values);
     },
     writeReturning: send,
-    /** The first failure of what was not waited for: what failed after it says only that the transaction is over. */
+    /** The first failure of a statement that nobody waited for: later ones say only that the transaction is over. */
     failure: () => failure,
     async commit() {
       const { command } = await statements.send({ name: 'commit', text: 'COMMIT' });

@@ -10,7 +10,7 @@ const ASK_EVERY_MS = 15;
 /** After that a standby is left alone for a while, so that not every report waits for it. */
 const LEFT_ALONE_MS = 10_000;
 
-/** A statement on a standby that stood in the way of what it replays. */
+/** The standby ended a statement that kept it from replaying what the primary had written. */
 const RECOVERY_CONFLICT = '40001';
 
 const POOL_SIZE = 4;
