@@ -49,6 +49,8 @@ export interface Observers {
 export interface PreparedParam {
   name: string;
   fits: Shape;
+  /** A UUID, which is one in whatever case. */
+  isUuid: boolean;
   /** The answer to a malformed value: the same as for an unknown id. */
   notFound: ErrorCode;
   notFoundMessage: string | undefined;
@@ -165,7 +167,13 @@ function paramsOf(routeName: string, route: AppRoute): PreparedParam[] {
     // A login provider has its own codes, and its name has none of these shapes.
     if (fits === isStorable && code === undefined && notFound === undefined) return [];
     return [
-      { name, fits, notFound: code ?? notFound ?? 'NOT_FOUND', notFoundMessage: notFoundMessages[name] },
+      {
+        name,
+        fits,
+        isUuid: fits === isUuid,
+        notFound: code ?? notFound ?? 'NOT_FOUND',
+        notFoundMessage: notFoundMessages[name],
+      },
     ];
   });
 }

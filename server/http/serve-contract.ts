@@ -231,11 +231,17 @@ async function receiveMedia(
 /** Fits the longest chat id and network message id; no longer id exists. */
 const PARAM_MAX_CHARS = 256;
 
-/** Throws if the path is invalid; a malformed id is answered like an unknown one. */
+/**
+ * Throws if the path is invalid; a malformed id is answered like an unknown one. UUIDs go on in the case in which they are
+ * stored: the rest of the code compares and hashes them as text.
+ */
 function checkPath(prepared: PreparedRoute, call: Call): void {
-  for (const { name, fits, notFound, notFoundMessage } of prepared.params) {
+  for (const { name, fits, isUuid, notFound, notFoundMessage } of prepared.params) {
     const value = call.params[name]!;
-    if (value.length <= PARAM_MAX_CHARS && fits(value)) continue;
+    if (value.length <= PARAM_MAX_CHARS && fits(value)) {
+      if (isUuid) call.params[name] = value.toLowerCase();
+      continue;
+    }
     throw apiError(notFound, notFoundMessage === undefined ? {} : { message: notFoundMessage });
   }
   if (prepared.query !== null && call.request.url.includes('%00'))

@@ -139,6 +139,25 @@ describe('an Idempotency-Key', () => {
     assert.notEqual(text.body.message_id, poll.body.message_id);
   });
 
+  test('names one task however the id of the instance is spelled, also for a scheduled send', async () => {
+    const scheduled = { type: 'text', send_at: new Date(Date.now() + 3_600_000).toISOString() };
+    for (const [path, body] of [
+      ['/messages/text', { to: TO, text: 'spelled' }],
+      ['/messages/scheduled', { ...scheduled, body: { to: TO, text: 'spelled' } }],
+    ] as const) {
+      const key = randomUUID();
+      const first = await call('POST', path, body, key);
+      assert.equal(first.status, 202, first.text);
+      const again = await api.call('POST', `/v1/instances/${instanceId.toUpperCase()}${path}`, {
+        key: company.apiKey,
+        headers: { 'idempotency-key': key },
+        body,
+      });
+      assert.deepEqual([again.status, again.body], [202, first.body], path);
+      assert.equal(again.headers.get('idempotent-replayed'), 'true', path);
+    }
+  });
+
   test('leaves an edit its window from the moment when the message is sent, however long that waits', async () => {
     const { body } = await call('POST', '/messages/text', { to: TO, text: randomUUID() }, randomUUID());
     const id = body.message_id;
