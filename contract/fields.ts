@@ -2,7 +2,7 @@
 import { z } from 'zod/v4';
 import { boundedArray } from './bounded.ts';
 import type { ErrorCode } from './errors.ts';
-import { isGroupJid, parseChat, parseRecipient } from './jid.ts';
+import { isGroupJid, isUserJid, parseChat, parseRecipient } from './jid.ts';
 import {
   EMAIL_MAX_CHARS,
   INTEGER_ID_MAX,
@@ -100,14 +100,18 @@ export const personQuery = z
   .default('')
   .transform((person, context) => (person === '' ? '' : personOf(person, context)));
 
+/** Not a JID, nor the business-scoped id of somebody, which is written without a server as well. */
+function isPhone(text: string): boolean {
+  if (text.includes('@')) return false;
+  const parsed = parseRecipient(text);
+  return 'jid' in parsed && isUserJid(parsed.jid);
+}
+
 /** A phone number alone, e.g. for a pairing code. */
 export const phoneField = z
   .string()
   .min(1)
-  .refine(
-    (phone) => phone === '' || (!phone.includes('@') && 'jid' in parseRecipient(phone)),
-    failsWith('INVALID_PHONE'),
-  )
+  .refine((phone) => phone === '' || isPhone(phone), failsWith('INVALID_PHONE'))
   .meta({ description: 'A phone number with country code', examples: ['+5511999990000'] });
 
 /** The service's UUID of a message or the network's id of it: hex digits, or `wamid.` and base64. */

@@ -148,6 +148,7 @@ describe('checking numbers', () => {
       [{ phones: phones(CONTACTS_CHECK_MAX + 1) }, 'BAD_REQUEST'],
       [{ phones: ['12'] }, 'INVALID_PHONE'],
       [{ phones: ['5511900000000@s.whatsapp.net'] }, 'INVALID_PHONE'],
+      [{ phones: ['BR.5511900000000'] }, 'INVALID_PHONE'],
       [{ phones: '5511900000000' }, 'BAD_REQUEST'],
     ] as const) {
       const answer = await ask('POST', '/contacts/check', body);

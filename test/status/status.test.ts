@@ -410,7 +410,9 @@ describe('replying to a status', () => {
       [id, { text: 'x' }, 400, 'MISSING_FIELD'],
       [id, { poster_phone: friend }, 400, 'MISSING_FIELD'],
       [id, { poster_phone: 'nobody', text: 'x' }, 400, 'INVALID_PHONE'],
+      [id, { poster_phone: `BR.${friend}`, text: 'x' }, 400, 'INVALID_PHONE'],
       [id, { poster_phone: friend, type: 'gif', text: 'x' }, 400, 'BAD_REQUEST'],
+      [id, { poster_phone: friend, text: '' }, 400, 'MISSING_FIELD'],
       [id, { poster_phone: friend, type: 'image' }, 400, 'MISSING_FIELD'],
       [randomUUID(), { poster_phone: friend, text: 'x' }, 404, 'MESSAGE_NOT_FOUND'],
     ];
