@@ -21,7 +21,7 @@ import { isUnavailable } from '../platform/database/database-errors.ts';
 import type { Db } from '../platform/database/db.ts';
 import { DatabaseWait } from '../platform/database/in-time.ts';
 import { canonicalJson, hashKey } from '../platform/hashes.ts';
-import { isUuid, networkIdOf, newId, plainIdOf } from '../platform/ids.ts';
+import { isUuid, networkIdOf, newId, plainIdOf, sentIdOf } from '../platform/ids.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import type { Trace } from '../platform/tracing/trace.ts';
 import { type AcceptKnowledge, type AcceptRows, readForAccept } from './accept-sql.ts';
@@ -232,7 +232,9 @@ function quotedIdOf(
   { command, quotedId }: IdentifiedSend,
   known: AcceptKnowledge,
 ): string | null | undefined {
-  if (!quotedId) return command.message?.quotedId;
+  const given = command.message?.quotedId;
+  // Ours is known by its form, in whichever case it was written; the network knows it by its upper case.
+  if (!quotedId) return given && sentIdOf(given.toUpperCase()) ? given.toUpperCase() : given;
   const quoted = known.quoted.get(quotedId);
   if (!quoted || quoted.instance_id !== command.instanceId) return null;
   return plainIdOf(quoted.network_id) ?? networkIdOf(quotedId);

@@ -198,13 +198,14 @@ describe('every send without media', () => {
       await pipeline.send(instance, path, { to: phone, ...body, quoted_id: first.message_id });
     }
     await pipeline.send(instance, '/messages/text', { to: phone, text: 'b', quoted_id: hex });
+    await pipeline.send(instance, '/messages/text', { to: phone, text: 'c', quoted_id: hex.toLowerCase() });
     const shown = await waitFor(async () => {
       const messages = await pipeline.shown(phone);
-      return messages.length === 6 && messages;
+      return messages.length === 7 && messages;
     });
     assert.deepEqual(
       shown.slice(1).map((message) => message.quoted_id),
-      [hex, hex, hex, hex, hex],
+      [hex, hex, hex, hex, hex, hex],
     );
     await pipeline.sandbox.post(`/phones/${phone}/messages`, {
       to: instance.phone,
