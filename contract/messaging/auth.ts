@@ -21,12 +21,14 @@ export const companyName = z
   .max(NAME_MAX_CHARS)
   .refine((name) => name === '' || COMPANY_NAME.test(name), 'has characters that are not allowed');
 
-/** Two minimums in one: empty is a missing field, short is an invalid one. */
+/** Empty is a missing field, short is an invalid one. In characters as people count them: an emoji is one. */
+const hasChars = (text: string, min: number) => text === '' || [...text].length >= min;
+
 export const newPassword = z
   .string()
   .min(1)
   .refine(
-    (password) => password === '' || password.length >= PASSWORD_MIN_CHARS,
+    (password) => hasChars(password, PASSWORD_MIN_CHARS),
     `must have at least ${PASSWORD_MIN_CHARS} characters`,
   )
   .max(PASSWORD_MAX_CHARS)
@@ -163,7 +165,7 @@ export const changePasswordBody = z
       .string()
       .min(1)
       .refine(
-        (password) => password === '' || password.length >= PASSWORD_CHANGE_MIN_CHARS,
+        (password) => hasChars(password, PASSWORD_CHANGE_MIN_CHARS),
         failsWith('PASSWORD_TOO_SHORT', `must have at least ${PASSWORD_CHANGE_MIN_CHARS} characters`),
       )
       .refine(

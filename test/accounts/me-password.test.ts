@@ -95,11 +95,12 @@ describe('PATCH /v1/auth/me/password', () => {
   test('400 PASSWORD_TOO_SHORT, MISSING_FIELD', async () => {
     const person = await newOwner(server);
     const { password } = person;
-    refused(
-      await change(person, { current_password: password, new_password: 'seven c' }),
-      400,
-      'PASSWORD_TOO_SHORT',
-    );
+    for (const short of ['seven c', '🦊'.repeat(7)])
+      refused(
+        await change(person, { current_password: password, new_password: short }),
+        400,
+        'PASSWORD_TOO_SHORT',
+      );
     refused(await change(person, { current_password: password }), 400, 'MISSING_FIELD');
     refused(await change(person, { new_password: NEW }), 400, 'MISSING_FIELD');
     const broken = await server.api('PATCH', '/v1/auth/me/password', { jwt: person.jwt, rawBody: '{' });

@@ -99,6 +99,7 @@ describe('POST /v1/auth/register', () => {
     'company_name of a wrong type': { company_name: 7 },
     'a bad e-mail': { owner_email: 'nobody.example.test' },
     'a password of 11 characters': { password: 'x'.repeat(11) },
+    'a password of 11 characters that count twice in JavaScript': { password: '🦊'.repeat(11) },
     'a password beyond all measure': { password: 'x'.repeat(257) },
   }))
     test(`400 BAD_REQUEST: ${what}`, async () => {
