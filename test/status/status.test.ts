@@ -5,6 +5,7 @@ import { eventPayloads, isEventType } from '@posthorn/contract/events.ts';
 import type { Lease } from '@posthorn/core/instances/lock-leases.ts';
 import { recordLids } from '@posthorn/core/lids/record-lids.ts';
 import { recordStatusFacts } from '@posthorn/core/status/record-status.ts';
+import { gif, webp } from '../media/samples.ts';
 import { withRole } from '../server/seed-ids.ts';
 import { waitFor } from '../support/process.ts';
 import { type LoggedEvent, type Sending, startSending, type TestInstance } from '../support/sending.ts';
@@ -243,6 +244,43 @@ describe('statuses of others', () => {
       instance.id,
     ]);
     assert.equal(stored.rows.length, 0);
+  });
+
+  test('that are GIFs are told as videos and stickers as images, also when the account posts them on its phone', async () => {
+    const bytes = { gif: await gif(), sticker: await webp() };
+    const mimes = { gif: 'image/gif', sticker: 'image/webp' };
+    const post = (phone: string, type: 'gif' | 'sticker') =>
+      pipeline.sandbox.post(`/phones/${phone}/messages`, {
+        ...{ to: 'status', type, mime_type: mimes[type] },
+        ...{ media_base64: bytes[type].toString('base64') },
+      });
+    for (const [sent, told] of [
+      ['gif', 'video'],
+      ['sticker', 'image'],
+    ] as const) {
+      const theirs = await post(friend, sent);
+      const received = await pipeline.event(
+        instance,
+        'status.received',
+        (data) => data.status_message_id === theirs.id,
+      );
+      documented(received);
+      assert.equal(received.data.type, told);
+      const inbound = await pipeline.call(instance, 'GET', `/status/${theirs.id}`);
+      assert.deepEqual(
+        [inbound.body.direction, inbound.body.type, inbound.body.media_id],
+        ['inbound', told, received.data.media_id],
+      );
+      const ours = await post(instance.phone, sent);
+      const posted = await pipeline.event(
+        instance,
+        'message.sent',
+        (data) => data.message_type === `status_${told}`,
+      );
+      documented(posted);
+      const outbound = await pipeline.call(instance, 'GET', `/status/${ours.id}`);
+      assert.deepEqual([outbound.body.direction, outbound.body.type], ['outbound', told]);
+    }
   });
 
   test('reach nobody who has not saved the author, or whom the author excludes', async () => {

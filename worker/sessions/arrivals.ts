@@ -182,7 +182,7 @@ async function recordMessages(
         ...message,
         ...kept,
         ...{ companyId, instanceId, chatJid: chat, senderJid: from },
-        type: chat === STATUS_BROADCAST ? `status_${message.type}` : message.type,
+        type: chat === STATUS_BROADCAST ? `status_${STORIES.get(message.type)}` : message.type,
         isRead: settings.auto_read,
       };
     });
@@ -228,7 +228,18 @@ function isMessage({ message: { chat, type, fromMe, statusId } }: StoredInbound)
   return !(type === 'reaction' && statusId);
 }
 
-const STORIES: ReadonlySet<string> = new Set(['text', 'image', 'video', 'audio']);
+type StoryType = Extract<StatusFact, { kind: 'posted' }>['type'];
+
+/** The types of statuses, by the family of the message: a GIF and a round video are videos, a sticker is an image (STA-7). */
+const STORIES: ReadonlyMap<string, StoryType> = new Map([
+  ['text', 'text'],
+  ['image', 'image'],
+  ['sticker', 'image'],
+  ['video', 'video'],
+  ['gif', 'video'],
+  ['ptv', 'video'],
+  ['audio', 'audio'],
+]);
 
 function statusFactOf({ message, mediaId }: StoredInbound): StatusFact[] {
   const { from, at, content, type, pushName, networkId: messageId, statusId } = message;
@@ -236,8 +247,8 @@ function statusFactOf({ message, mediaId }: StoredInbound): StatusFact[] {
   const words = textOf(content.text ?? content.caption);
   // A reaction comes in the chat of the status or in that of its author.
   if (message.chat === STATUS_BROADCAST && type !== 'reaction') {
-    if (!STORIES.has(type)) return [];
-    const story = type as Extract<StatusFact, { kind: 'posted' }>['type'];
+    const story = STORIES.get(type);
+    if (!story) return [];
     return [{ kind: 'posted', statusId: messageId, from, at, type: story, words, mediaId }];
   }
   if (!statusId) return [];
