@@ -6,8 +6,8 @@ import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { requestCode } from '../../console/api/request-code.ts';
-import { createCli } from '../cli/run-cli.ts';
 import { type HttpServer, json, startHttp } from '../sdk/http-server.ts';
+import { createCli } from './run-cli.ts';
 
 const INSTANCE = '6a2f41a3-c54c-4fce-9e0f-1d0a4e5a8a01';
 const ACCEPTED = { status: 'queued', message_id: INSTANCE, task_id: '1', idempotency_key: 'k' };
