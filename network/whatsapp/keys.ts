@@ -57,6 +57,15 @@ export function credsChange(creds: LibraryCreds): SessionKey {
  * person, group or device has such a name, so there is nothing to read or store.
  */
 const NAME = /^[\x20-\x7e]{1,512}$/;
+/**
+ * The row in which the library lists all contacts with a token, to remove old tokens. It would be written anew with each
+ * new contact, and the library uses no old token anyway.
+ */
+const TOKEN_LIST = { kind: 'tctoken', id: '__index' };
+
+function isKept(kind: string, id: string): boolean {
+  return NAME.test(id) && !(kind === TOKEN_LIST.kind && id === TOKEN_LIST.id);
+}
 
 /** The keys of one connection. */
 export interface ConnectionKeys extends KeyStore {
@@ -78,7 +87,7 @@ export function createKeyStore(
   return {
     async get(kind, ids) {
       // Without its keys the library would refuse the message, and the network forgets refused messages.
-      const names = ids.filter((id) => NAME.test(id));
+      const names = ids.filter((id) => isKept(kind, id));
       if (names.length === 0) return {};
       const found = await keys.read(kind, names).catch((err) => {
         onFailure(err);
@@ -94,7 +103,7 @@ export function createKeyStore(
     async set(changes) {
       const list = Object.entries(changes).flatMap(([kind, byId]) =>
         Object.entries(byId ?? {})
-          .filter(([id]) => NAME.test(id))
+          .filter(([id]) => isKept(kind, id))
           .map(([id, value]) => ({
             ...{ kind, id, value: pack(value ?? null) },
             ...(kind === KINDS.plain ? { temporary: true } : {}),

@@ -88,6 +88,7 @@ const REPLACED: Readonly<Record<string, string>> = {
   crypto: CRYPTO,
   zlib: new URL('./bounded-inflate.ts', import.meta.url).href,
   events: new URL('./library-surroundings.ts', import.meta.url).href,
+  async_hooks: new URL('./library-transactions.ts', import.meta.url).href,
 };
 /**
  * Functions of the library that others of its modules get wrapped by `library-socket.ts`, by module: layers of its

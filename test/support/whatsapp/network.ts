@@ -100,6 +100,7 @@ export async function startWhatsAppNetwork(options: NetworkOptions = {}): Promis
     ledger: [],
     problems: [],
     unknownQuestions: [],
+    tokensGiven: [],
     waiting: new Map(),
     faults,
     appState: new Map(),

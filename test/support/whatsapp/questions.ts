@@ -233,7 +233,11 @@ function answerBlocklist(world: World, device: LinkedDevice, stanza: Stanza): An
 
 function answerPrivacy(world: World, device: LinkedDevice, stanza: Stanza): Answer {
   const tokens = child(stanza, 'tokens');
-  if (tokens) return NOTHING;
+  if (tokens) {
+    for (const { attrs } of children(tokens, 'token'))
+      world.tokensGiven.push({ by: device.number, to: attrs.jid ?? '' });
+    return NOTHING;
+  }
   const phone = world.phones.get(device.number)!;
   for (const category of children(child(stanza, 'privacy'), 'category')) {
     phone.privacy.set(category.attrs.name!, category.attrs.value!);

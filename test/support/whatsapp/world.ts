@@ -19,6 +19,8 @@ export interface World {
   problems: string[];
   /** Questions that the network does not know, as `xmlns tag`. They were answered with an error. */
   unknownQuestions: string[];
+  /** Tokens that devices gave to contacts: the number of the account, and the contact as it was named. */
+  tokensGiven: { by: string; to: string }[];
   /** Devices that wait to be paired, by each of their references. */
   waiting: Map<string, Candidate>;
   faults: Faults;
