@@ -5,7 +5,7 @@
 import type { SessionKeys } from '@posthorn/core/network/driver.ts';
 import { rowName } from './keys.ts';
 
-/** Kinds of the library that are read again and again. Their values are copied before they are used. */
+/** Kinds of the library that are read again and again. Values that their users may change are copied (`keys.ts`). */
 const CACHED: ReadonlySet<string> = new Set([
   'session',
   'sender-key',

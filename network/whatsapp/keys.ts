@@ -39,6 +39,11 @@ export function rowName(kind: string, id: string): string {
 }
 
 const CREDS_ID = 'me';
+/**
+ * The library makes the record of a session anew for each write, in JSON, and does not change one that it has read. So
+ * it is not copied: each send reads and writes several.
+ */
+const SESSION = 'session';
 /** Must be restored as an object of the library. */
 const SYNC_KEY = 'app-state-sync-key';
 
@@ -94,7 +99,7 @@ export function createKeyStore(
         throw err;
       });
       const entries = [...found].map(([id, value]): [string, unknown] => {
-        const unpacked = unpack(value);
+        const unpacked = kind === SESSION ? value : unpack(value);
         if (kind !== SYNC_KEY) return [id, unpacked];
         return [id, library.proto.Message.AppStateSyncKeyData.fromObject(unpacked as object)];
       });
@@ -105,7 +110,7 @@ export function createKeyStore(
         Object.entries(byId ?? {})
           .filter(([id]) => isKept(kind, id))
           .map(([id, value]) => ({
-            ...{ kind, id, value: pack(value ?? null) },
+            ...{ kind, id, value: kind === SESSION ? (value ?? null) : pack(value ?? null) },
             ...(kind === KINDS.plain ? { temporary: true } : {}),
           })),
       );
