@@ -168,6 +168,24 @@ describe('POST /v1/auth/login', () => {
     assert.equal((await login(email)).status, 200);
   });
 
+  test('any five failures within 15 minutes lock, and no five that took longer', async () => {
+    const email = newEmail();
+    await register(server, email);
+    await fail(email, 1);
+    server.clock.advance(14 * 60_000);
+    await fail(email, 3);
+    server.clock.advance(2 * 60_000);
+    for (const answer of await fail(email, 2)) refused(answer, 401, 'INVALID_CREDENTIALS');
+    refused(await login(email), 429, 'ACCOUNT_LOCKED');
+    const slow = newEmail();
+    await register(server, slow);
+    for (let failures = 0; failures < 8; failures += 1) {
+      for (const answer of await fail(slow, 1)) refused(answer, 401, 'INVALID_CREDENTIALS');
+      server.clock.advance(4 * 60_000);
+    }
+    assert.equal((await login(slow)).status, 200);
+  });
+
   test('trying while locked does not prolong the lock', async () => {
     const email = newEmail();
     await register(server, email);

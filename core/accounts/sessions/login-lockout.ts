@@ -25,19 +25,16 @@ export async function countFailure(
   const now = deps.clock.now();
   const { rows } = await sql.query<{ failures: number; locked_until: Date | null }>({
     name: 'login-failure-count',
-    text: `INSERT INTO login_failures AS f (email_hash, failures, window_started_at)
-       VALUES ($1, 1, $2)
-       ON CONFLICT (email_hash) DO UPDATE SET
-         failures = CASE WHEN f.locked_until > $2 THEN f.failures + 1
-                         WHEN f.window_started_at <= $3 OR f.locked_until IS NOT NULL THEN 1
-                         ELSE f.failures + 1 END,
-         window_started_at = CASE WHEN f.locked_until > $2 THEN f.window_started_at
-                                  WHEN f.window_started_at <= $3 OR f.locked_until IS NOT NULL THEN $2
-                                  ELSE f.window_started_at END,
-         locked_until = CASE WHEN f.locked_until > $2 THEN f.locked_until
-                             WHEN f.locked_until IS NULL AND f.window_started_at > $3
-                                  AND f.failures + 1 >= $5::int THEN $4::timestamptz
-                             ELSE NULL END
+    text: `INSERT INTO login_failures AS f (email_hash, failures, window_started_at, failed_at)
+       VALUES ($1, 1, $2, ARRAY[$2::timestamptz])
+       ON CONFLICT (email_hash) DO UPDATE SET (failures, window_started_at, locked_until, failed_at) = (
+         SELECT CASE WHEN f.locked_until > $2 THEN f.failures + 1 ELSE cardinality(recent) END,
+                CASE WHEN f.locked_until > $2 THEN f.window_started_at ELSE recent[1] END,
+                CASE WHEN f.locked_until > $2 THEN f.locked_until
+                     WHEN cardinality(recent) >= $5::int THEN $4::timestamptz END,
+                CASE WHEN f.locked_until > $2 THEN f.failed_at ELSE recent END
+         FROM (SELECT ARRAY(SELECT failure FROM unnest(f.failed_at) AS failure WHERE failure > $3 AND f.locked_until IS NULL)
+                      || $2::timestamptz AS recent) AS counted)
        RETURNING failures, locked_until`,
     values: [key, now, later(now, -LOGIN_LOCKOUT_S), later(now, LOGIN_LOCKOUT_S), max],
   });

@@ -7,6 +7,7 @@ import { MessageArchives } from './0006-message-archives.ts';
 import { LoneJobs } from './0007-lone-jobs.ts';
 import { EarlierSecrets } from './0008-earlier-secrets.ts';
 import { SendsOfAccounts } from './0009-sends-of-accounts.ts';
+import { TimesOfFailures } from './0010-times-of-failures.ts';
 
 /** Every migration of the messaging schema, oldest first. A landed one is never edited. */
 export const migrations = [
@@ -19,4 +20,5 @@ export const migrations = [
   LoneJobs,
   EarlierSecrets,
   SendsOfAccounts,
+  TimesOfFailures,
 ];
