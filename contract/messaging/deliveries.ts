@@ -90,8 +90,7 @@ export const instanceMetrics = z
     failures: count,
     success_rate: successRate,
     stuck_pending: count.meta({
-      description:
-        'The number of events with a failed attempt and no later success at the same webhook, counted for each webhook',
+      description: 'The number of events with a failed attempt and no later success at the same webhook',
     }),
     configured_webhooks: count,
     active_webhooks: count,

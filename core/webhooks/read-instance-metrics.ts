@@ -39,7 +39,7 @@ SELECT
   (SELECT count(*)::int FROM attempts) AS total,
   (SELECT count(*)::int FROM attempts WHERE success) AS successes,
   (SELECT count(*)::int FROM attempts WHERE NOT success) AS failures,
-  (SELECT count(*)::int FROM last_failures f LEFT JOIN last_successes s USING (event_id, webhook_id)
+  (SELECT count(DISTINCT f.event_id)::int FROM last_failures f LEFT JOIN last_successes s USING (event_id, webhook_id)
    WHERE s.id IS NULL OR s.id < f.id) AS stuck_pending,
   (SELECT count(*)::int FROM own JOIN webhooks w ON w.company_id = own.company_id
    WHERE w.instance_id IS NULL OR w.instance_id = own.id) AS configured_webhooks,

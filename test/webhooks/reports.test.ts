@@ -260,7 +260,7 @@ test('events, stuck and metrics agree with a reading of every attempt, for any h
             instance_id: instanceId,
             period_hours: hours,
             ...metricsOf(logs),
-            stuck_pending: pending.length,
+            stuck_pending: new Set(pending.map(([log]) => log!.eventId)).size,
             configured_webhooks: 3,
             active_webhooks: 2,
           });
@@ -328,6 +328,16 @@ test('a webhook that refuses for good is stuck, whatever another webhook answere
   );
   const metrics = await get(world, `/v1/webhooks/instance-metrics?instance_id=${world.instances[0]}`);
   assert.equal(metrics.stuck_pending, 1);
+});
+
+test('an event that waits at two webhooks is pending once', async () => {
+  const failed = { event: 0, attempt: 1, errorClass: 'timeout', ageHours: 0 };
+  const world = await write([
+    { ...failed, webhook: 0 },
+    { ...failed, webhook: 2 },
+  ]);
+  const metrics = await get(world, `/v1/webhooks/instance-metrics?instance_id=${world.instances[0]}`);
+  assert.deepEqual([metrics.failures, metrics.stuck_pending], [2, 1]);
 });
 
 describe('the lists of attempts', () => {
