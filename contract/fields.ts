@@ -30,8 +30,23 @@ export const beforeQuery = z.coerce
 export const role = z.enum(['owner', 'admin', 'agent', 'superadmin']);
 export type Role = z.infer<typeof role>;
 
+/** The number of characters as people count them: an emoji is one, although it has two UTF-16 units. */
+export function charsOf(text: string): number {
+  return [...text].length;
+}
+
+/** `.max()` in such characters, which `maxLength` of JSON Schema counts as well: `.check(maxChars(255))`. */
+export function maxChars(max: number): z.core.$ZodCheck<string> {
+  const check = new z.core.$ZodCheckMaxLength({ check: 'max_length', maximum: max });
+  const judgeUnits = check._zod.check;
+  check._zod.check = (payload) => {
+    if (charsOf(payload.value as string) > max) return judgeUnits(payload);
+  };
+  return check;
+}
+
 /** Trimmed, 1..255 characters. */
-export const nameField = z.string().trim().min(1).max(NAME_MAX_CHARS);
+export const nameField = z.string().trim().min(1).check(maxChars(NAME_MAX_CHARS));
 
 /** Trimmed and in lower case, so one mailbox is one account. */
 export const emailField = z.string().trim().toLowerCase().min(1).max(EMAIL_MAX_CHARS).email();

@@ -1,7 +1,16 @@
 // long: the bodies, answers and routes of one resource, which are read together
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
-import { emailField, failsWith, integerId, nameField, role, timestamp } from '../fields.ts';
+import {
+  charsOf,
+  emailField,
+  failsWith,
+  integerId,
+  maxChars,
+  nameField,
+  role,
+  timestamp,
+} from '../fields.ts';
 import {
   EMAIL_MAX_CHARS,
   NAME_MAX_CHARS,
@@ -14,15 +23,13 @@ import { c, route } from '../route-meta.ts';
 /** Letters and digits of any script, spaces and the punctuation of firms; begins with a letter or digit. */
 const COMPANY_NAME = /^[\p{L}\p{N}][\p{L}\p{M}\p{N} .,&'’()/_+-]*$/u;
 
-export const companyName = z
-  .string()
-  .trim()
-  .min(1)
-  .max(NAME_MAX_CHARS)
-  .refine((name) => name === '' || COMPANY_NAME.test(name), 'has characters that are not allowed');
+export const companyName = nameField.refine(
+  (name) => name === '' || COMPANY_NAME.test(name),
+  'has characters that are not allowed',
+);
 
-/** Empty is a missing field, short is an invalid one. In characters as people count them: an emoji is one. */
-const hasChars = (text: string, min: number) => text === '' || [...text].length >= min;
+/** Empty is a missing field, short is an invalid one. */
+const hasChars = (text: string, min: number) => text === '' || charsOf(text) >= min;
 
 export const newPassword = z
   .string()
@@ -31,7 +38,7 @@ export const newPassword = z
     (password) => hasChars(password, PASSWORD_MIN_CHARS),
     `must have at least ${PASSWORD_MIN_CHARS} characters`,
   )
-  .max(PASSWORD_MAX_CHARS)
+  .check(maxChars(PASSWORD_MAX_CHARS))
   .meta({ description: `The password, ${PASSWORD_MIN_CHARS} to ${PASSWORD_MAX_CHARS} characters` });
 
 export const registerBody = z
@@ -76,8 +83,8 @@ export const quickRegistered = z
   .meta({ id: 'QuickRegistered' });
 export type QuickRegistered = z.infer<typeof quickRegistered>;
 
-/** Cut where it is longer than any that exists: it then matches none, and what it costs is bounded. */
-const cutAt = (maxChars: number) => (text: string) => text.slice(0, maxChars + 1);
+/** Cut where it is longer than any that exists, at two units a character: it then matches none, and what it costs is bounded. */
+const cutAt = (max: number) => (text: string) => text.slice(0, 2 * max + 1);
 
 /** Its form is not judged: what nobody registered is simply not a match. */
 const anyEmail = z.string().trim().toLowerCase().min(1).transform(cutAt(EMAIL_MAX_CHARS));
@@ -115,7 +122,7 @@ export const reloginRequired = z
 export const forgotPasswordBody = z.object({ email: anyEmail }).meta({ id: 'ForgotPasswordRequest' });
 
 export const resetPasswordBody = z
-  .object({ token: z.string().min(1).max(256), password: newPassword })
+  .object({ token: z.string().min(1).transform(cutAt(256)), password: newPassword })
   .meta({ id: 'ResetPasswordRequest' });
 
 /** Anything but six digits counts as a wrong code, an empty text too: so it is the use case that refuses it. */
@@ -139,7 +146,7 @@ export const codeSent = z
 
 /** Given but empty is wrong, not missing: both fields are optional. */
 const notEmpty = (text: string) => text !== '';
-const optionalName = z.string().trim().max(NAME_MAX_CHARS).refine(notEmpty, 'must not be empty');
+const optionalName = z.string().trim().check(maxChars(NAME_MAX_CHARS)).refine(notEmpty, 'must not be empty');
 
 export const updateMeBody = z
   .object({
@@ -169,7 +176,7 @@ export const changePasswordBody = z
         failsWith('PASSWORD_TOO_SHORT', `must have at least ${PASSWORD_CHANGE_MIN_CHARS} characters`),
       )
       .refine(
-        (password) => password.length <= PASSWORD_MAX_CHARS,
+        (password) => charsOf(password) <= PASSWORD_MAX_CHARS,
         failsWith('BAD_REQUEST', `must have at most ${PASSWORD_MAX_CHARS} characters`),
       ),
   })

@@ -1,6 +1,6 @@
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
-import { failsWith, integerId, pageOf, pageQuery, phoneField, timestamp, uuid } from '../fields.ts';
+import { charsOf, failsWith, integerId, pageOf, pageQuery, phoneField, timestamp, uuid } from '../fields.ts';
 import { INSTANCE_NAME_MAX_CHARS, INSTANCE_NAME_MIN_CHARS, LIST_LIMIT, URL_MAX_CHARS } from '../limits.ts';
 import { c, route } from '../route-meta.ts';
 import { giveCredentialsBody } from './credentials.ts';
@@ -62,7 +62,7 @@ const instanceName = z
   .trim()
   .refine(
     (name) => {
-      const length = [...name].length;
+      const length = charsOf(name);
       return length >= INSTANCE_NAME_MIN_CHARS && length <= INSTANCE_NAME_MAX_CHARS && !/\p{Cc}/u.test(name);
     },
     failsWith('INVALID_INSTANCE_NAME', 'must have 3 to 80 characters'),

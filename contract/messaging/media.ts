@@ -12,15 +12,13 @@ export const uploadMediaBody = z
   .object({
     media_url: z
       .string()
-      .min(1)
       .max(URL_MAX_CHARS)
       .optional()
       .meta({ description: 'The URL of the media. The service fetches it at once; up to 64 MB' }),
     file_name: z.string().max(FIELD_MAX_CHARS).optional(),
   })
   .superRefine((body, context) => {
-    if (body.media_url === undefined)
-      context.addIssue({ code: 'custom', input: body, ...saysExactly(FILE_OR_URL) });
+    if (!body.media_url) context.addIssue({ code: 'custom', input: body, ...saysExactly(FILE_OR_URL) });
   })
   .meta({ id: 'UploadMediaRequest' });
 

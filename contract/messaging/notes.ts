@@ -1,14 +1,10 @@
 import type { AppRouter } from '@ts-rest/core';
 import { z } from 'zod/v4';
-import { integerId, integerQuery, integerRange, timestamp } from '../fields.ts';
+import { integerId, integerQuery, integerRange, maxChars, timestamp } from '../fields.ts';
 import { INTEGER_ID_MAX, NOTE_MAX_CHARS, NOTES_LIMIT } from '../limits.ts';
 import { c, route } from '../route-meta.ts';
 
-/** In characters as people count them: an emoji is one. */
-const noteText = z
-  .string()
-  .min(1)
-  .refine((text) => [...text].length <= NOTE_MAX_CHARS, `must have at most ${NOTE_MAX_CHARS} characters`);
+const noteText = z.string().min(1).check(maxChars(NOTE_MAX_CHARS));
 
 export const noteBody = z.object({ note: noteText }).meta({ id: 'ChatNoteRequest' });
 

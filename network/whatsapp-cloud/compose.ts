@@ -1,4 +1,5 @@
 /** Makes the body of `POST /{phone_number_id}/messages` of a message of the port. No I/O, no clock. */
+import { charsOf } from '@posthorn/contract/fields.ts';
 import type { Composers } from '@posthorn/core/network/abilities.ts';
 import { type OutboundMessage, SendRefused } from '@posthorn/core/network/driver.ts';
 import { operationOf } from '@posthorn/core/network/messages.ts';
@@ -142,7 +143,7 @@ function framed({ header_text: header, body_text: body, footer_text: footer }: C
 
 /** Longer ones are refused by the network only later, as a failure that costs. */
 function within(text: string, maxChars: number): string {
-  if ([...text].length > maxChars) throw new SendRefused('content_too_long');
+  if (charsOf(text) > maxChars) throw new SendRefused('content_too_long');
   return text;
 }
 

@@ -48,7 +48,9 @@ describe('PATCH /v1/auth/me', () => {
       });
 
   test('200: 255 characters, multi-byte ones too', async () => {
-    assert.equal((await update({ name: 'é'.repeat(255) })).status, 200);
+    for (const character of ['é', '🦊'])
+      assert.equal((await update({ name: character.repeat(255) })).status, 200, character);
+    refused(await update({ name: '🦊'.repeat(256) }), 400, 'BAD_REQUEST');
   });
 
   test('400 BAD_REQUEST: a company name of forbidden characters, and a body that is no JSON', async () => {

@@ -97,6 +97,7 @@ describe('POST /v1/auth/reset-password', () => {
     refused(await server.api('POST', '/v1/auth/reset-password', { rawBody: '{"a"' }), 400, 'INVALID_JSON');
     refused(await reset(undefined), 400, 'MISSING_FIELD');
     refused(await reset('x', undefined), 400, 'RESET_TOKEN_INVALID');
+    refused(await reset('x'.repeat(1000)), 400, 'RESET_TOKEN_INVALID');
     refused(
       await server.api('POST', '/v1/auth/reset-password', { body: { token: 'x' } }),
       400,

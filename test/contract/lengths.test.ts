@@ -5,6 +5,7 @@ import { validBodies } from '../server/fixtures.ts';
 import { inputSchemas } from '../support/walk-schema.ts';
 
 const x = (length: number) => 'x'.repeat(length);
+const foxes = (length: number) => '🦊'.repeat(length);
 const ofItems = (item: (at: number) => unknown) => (length: number) =>
   Array.from({ length }, (_, at) => item(at));
 
@@ -16,6 +17,10 @@ const LIMITS: [string, string, number, (length: number) => unknown][] = [
   ['auth.register', 'company_name', 255, x],
   ['auth.register', 'owner_name', 255, x],
   ['users.create', 'name', 255, x],
+  ['users.create', 'name', 255, foxes],
+  ['auth.register', 'owner_name', 255, foxes],
+  ['auth.register', 'password', 256, foxes],
+  ['notes.create', 'note', 8192, foxes],
   ['messages.sendLocation', 'name', 1024, x],
   ['messages.sendLocation', 'address', 1024, x],
   ['messages.sendLinkPreview', 'title', 1024, x],
@@ -54,7 +59,7 @@ function bodyWith(route: string, field: string, value: unknown): Record<string, 
 
 describe('a field of a request takes exactly its promised length', () => {
   for (const [route, field, max, make] of LIMITS)
-    test(`${route} ${field}: ${max}, and not one more`, () => {
+    test(`${route} ${field}: ${max}${make === foxes ? ' emojis' : ''}, and not one more`, () => {
       const { schema } = schemas.find(({ name }) => name === `${route} body`)!;
       const fits = schema.safeParse(bodyWith(route, field, make(max)));
       assert.equal(fits.success, true, JSON.stringify(fits.error?.issues));

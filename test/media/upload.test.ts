@@ -200,8 +200,10 @@ describe('an address to fetch', () => {
   });
 
   test('is required when there is no file', async () => {
-    const answer = await post({});
-    assert.deepEqual([answer.status, answer.body.message], [400, 'media_url or file upload required']);
+    for (const body of [{}, { media_url: '' }]) {
+      const answer = await post(body);
+      assert.deepEqual([answer.status, answer.body.message], [400, 'media_url or file upload required']);
+    }
     const invalid = await media.call('POST', `${media.base}/media`, {
       key: media.company.apiKey,
       raw: '{"media',

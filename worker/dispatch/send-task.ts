@@ -1,3 +1,4 @@
+import { charsOf } from '@posthorn/contract/fields.ts';
 import { isUserJid } from '@posthorn/contract/jid.ts';
 import type { Lease } from '@posthorn/core/instances/lock-leases.ts';
 import { MediaUnusable } from '@posthorn/core/media/media-port.ts';
@@ -131,7 +132,7 @@ export function isReady(
 
 /** Characters times 0.1 to 0.5 seconds, at most the installation's limit (SND-38); `random` in [0, 1). */
 export function typingMs(text: string, random: number, maxMs: number): number {
-  return Math.min(maxMs, [...text].length * (0.1 + 0.4 * random) * 1_000);
+  return Math.min(maxMs, charsOf(text) * (0.1 + 0.4 * random) * 1_000);
 }
 
 /**
