@@ -69,6 +69,16 @@ for (const signal of ['SIGKILL', 'SIGXCPU', 'SIGSEGV', 'SIGXFSZ'] as const)
     assert.ok((await endedBy(signal)) instanceof ConversionFailed);
   });
 
+test('an ffmpeg that waits for a processor says nothing of the file', onLinux, async (t) => {
+  const waiting = path.join(dir, 'waiting');
+  await writeFile(waiting, '#!/bin/sh\nexec sleep 1000\n', { mode: 0o755 });
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const ended = errorOf({ input, output: [] }, { path: waiting, wrap: [] });
+  t.mock.timers.tick(600_000);
+  const err = await ended;
+  assert.ok(!(err instanceof ConversionFailed), String(err));
+});
+
 test('a full disk is trouble of the storage, and not of the file', onLinux, async () => {
   const err = await errorOf({ input, output: ['-f', 'wav', 'file:/dev/full'] });
   assert.ok(!(err instanceof ConversionFailed), String(err));

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { MEDIA_MAX_BYTES } from '@posthorn/contract/limits.ts';
 import type { Ffmpeg } from './find-ffmpeg.ts';
 
-/** ffmpeg rejected its input, or took too long. */
+/** ffmpeg rejected its input, or used up its processor time. */
 export class ConversionFailed extends Error {
   override name = 'ConversionFailed';
 }
@@ -14,7 +14,8 @@ export interface FfmpegRun {
   report: string;
 }
 
-const TIMEOUT_MS = 120_000;
+/** Longer than any file takes by itself, whose processor time is limited: then the machine is full, and a later try may succeed. */
+const TIMEOUT_MS = 600_000;
 const REPORT_MAX_CHARS = 64 * 1024;
 /** The end of the report, which says why ffmpeg ended, is kept however long the report is. */
 const LAST_WORDS_CHARS = 2_048;
@@ -93,7 +94,7 @@ export async function runFfmpeg(
   try {
     const [code, endedBy] = await ending;
     signal.throwIfAborted();
-    if (timedOut) throw new ConversionFailed('ffmpeg took too long');
+    if (timedOut) throw new Error('ffmpeg got too little processor time');
     if (code !== 0) throwUnlessOfFile(code, endedBy, lastWords);
     if (code !== 0 && !job.reportOnly) throw new ConversionFailed(`ffmpeg ended with ${code ?? endedBy}`);
     return { report };
