@@ -50,7 +50,8 @@ export const scheduleAccepted = z
     status: scheduledStatus,
     id: uuid,
     message_id: uuid.meta({
-      description: 'The same as id; the events of the message have it in message_ids[0]',
+      description:
+        'The same as id; the events of the message have it in message_ids[0]. An edit or delete makes no message: its events have the id of the one that it changes, except when it is refused in the end',
     }),
     send_at: timestamp,
     idempotency_key: z.string(),

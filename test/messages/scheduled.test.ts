@@ -154,9 +154,10 @@ describe('a scheduled send', () => {
     const shown = await pipeline.shown(phone);
     assert.deepEqual([shown[0].text, shown[0].edited, shown[0].reactions.length], ['edited', true, 1]);
     for (const [type, id] of Object.entries(ids)) {
-      if (type === 'edit') continue;
-      await tick(async () => (await pipeline.eventsOf(id)).some((event) => event.type === 'message.sent'));
+      const [of, told] = type === 'edit' ? [ref, 'message.edited'] : [id, 'message.sent'];
+      await tick(async () => (await pipeline.eventsOf(of)).some((event) => event.type === told));
     }
+    assert.deepEqual(await pipeline.eventsOf(ids.edit!), []);
     const removed = await schedule({
       type: 'delete',
       send_at: inMinutes(1),
@@ -165,6 +166,8 @@ describe('a scheduled send', () => {
     assert.equal(removed.status, 202);
     await pass(2);
     await tick(async () => (await pipeline.shown(phone))[0].deleted);
+    await tick(async () => (await pipeline.eventsOf(ref)).some(({ type }) => type === 'message.deleted'));
+    assert.deepEqual(await pipeline.eventsOf(removed.body.id), []);
   });
 
   test('is refused at once for faults that are already known', async () => {
