@@ -168,6 +168,30 @@ test('custom headers go along, and an endpoint that answers 410 is disabled and 
   await receiver.close();
 });
 
+test('a 410 that comes while the database is away disables the webhook when it is back', async (t) => {
+  const { parts } = messaging;
+  const other = await seedCompany(parts.db);
+  const receiver = await startReceiver((_req, res) => res.writeHead(410).end('gone'));
+  t.after(receiver.close);
+  const webhook = await seedWebhook(parts.db, other.companyId, receiver.url);
+  let tries = 0;
+  const db = {
+    ...parts.db,
+    query: async (query: unknown, values?: unknown[]) => {
+      if (String(query).includes('SET enabled = false')) tries += 1;
+      if (tries === 1 || tries === 2)
+        throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+      return parts.db.query(query as never, values);
+    },
+  } as typeof parts.db;
+  const dispatcher = await startDispatcher(parts, { db });
+  t.after(dispatcher.close);
+  await emitEvents(parts, other.companyId, 1);
+  await waitFor(async () => (await logsOf(parts.db, webhook.id)).length === 1);
+  const { body } = await messaging.call('GET', `/v1/webhooks/${webhook.id}`, { key: other.apiKey });
+  assert.deepEqual([tries, body.enabled, body.disabled_reason], [3, false, 'gone']);
+});
+
 test('a 410 of an endpoint that its webhook has left meanwhile does not disable it', async () => {
   const { parts } = messaging;
   const other = await seedCompany(parts.db);

@@ -60,7 +60,9 @@
  * answers 410 loses it, and its webhook is disabled until its owner enables it (`disableGoneWebhook`).
  */
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { DirectDelivery } from '@posthorn/core/events/direct-delivery.ts';
+import { isUnavailable } from '@posthorn/core/platform/database/database-errors.ts';
 import {
   changedCompany,
   changedWebhook,
@@ -95,6 +97,7 @@ export interface WebhookDispatcher {
 }
 
 const STOP_MS = 5_000;
+const DISABLE_RETRY_MS = 500;
 /**
  * Makes the due deliveries of `webhook_deliveries` (WHK-13). Any number of processes may run one.
  * Notifications and scans report which endpoints have work, claims are made for endpoints with room, and
@@ -257,7 +260,8 @@ function disableGone(context: DispatcherContext, endpoint: Endpoint, result: Att
   endpoint.changedAtMs = Number.POSITIVE_INFINITY;
   const { webhookId } = endpoint;
   const { webhookVersion, webhookUrl, endedAt } = result;
-  const disabling = disableGoneWebhook(deps.db, { webhookId, webhookVersion, webhookUrl, at: endedAt })
+  const gone = { webhookId, webhookVersion, webhookUrl, at: endedAt };
+  const disabling = disableWhenUp(context, gone)
     .then(({ hasChanged }) => (hasChanged ? { ...result, nextAttemptAt: endedAt } : result))
     .catch((err) => {
       deps.log.warn({ err }, 'disabling a webhook failed');
@@ -269,6 +273,21 @@ function disableGone(context: DispatcherContext, endpoint: Endpoint, result: Att
     })
     .finally(() => disablings.delete(disabling));
   disablings.add(disabling);
+}
+
+/** While the database is away the result can't be recorded either: both wait for it. */
+async function disableWhenUp(
+  context: DispatcherContext,
+  gone: Parameters<typeof disableGoneWebhook>[1],
+): ReturnType<typeof disableGoneWebhook> {
+  for (;;) {
+    try {
+      return await disableGoneWebhook(context.deps.db, gone);
+    } catch (err) {
+      if (context.isStopping || !isUnavailable(err)) throw err;
+      await delay(DISABLE_RETRY_MS);
+    }
+  }
 }
 
 function removeWaiting({ endpoints }: DispatcherContext): HeldDelivery[] {
