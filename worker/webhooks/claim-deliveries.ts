@@ -177,7 +177,7 @@ export async function releaseWritten(
 ): Promise<boolean> {
   const { rowCount } = await sql.query(
     `UPDATE webhook_deliveries SET leased_until = NULL, claimed_by = NULL
-     WHERE event_id = ANY ($1::uuid[]) AND attempts = 0 AND leased_until = $2 AND claimed_by IS NOT DISTINCT FROM $3`,
+     WHERE ${inOrder('event_id = ANY ($1::uuid[]) AND attempts = 0 AND leased_until = $2 AND claimed_by IS NOT DISTINCT FROM $3')}`,
     [eventIds, lease.until, lease.worker],
   );
   return rowCount !== 0;
