@@ -56,6 +56,46 @@ for (const [name, retell, expected] of [
   });
 }
 
+test('what is edited or deleted before its part of the history comes is so afterwards', async () => {
+  const around = (driver: NetworkDriver): NetworkDriver => ({
+    ...driver,
+    open: (request, sink) =>
+      driver.open(request, {
+        ...sink,
+        async history(batch) {
+          for (const { networkId, chat, from, content } of batch.messages) {
+            const about = { networkId, chat, from, at: new Date() };
+            const isEdit = content.text === 'edited';
+            await sink.changes([
+              isEdit ? { ...about, kind: 'edited', content: { text: 'new' } } : { ...about, kind: 'deleted' },
+            ]);
+          }
+          await sink.history(batch);
+        },
+      }),
+  });
+  const pipeline = await startSending({
+    sandbox: { autoPair: false },
+    held: { around, releaseAll: () => {} },
+  });
+  try {
+    const [own, ana] = [pipeline.newPhone(), pipeline.newPhone()];
+    await pipeline.sandbox.post('/phones', { phone: own, auto_read: false });
+    for (const text of ['edited', 'deleted'])
+      await pipeline.sandbox.post(`/phones/${ana}/messages`, { to: own, text });
+    const instance = await pair(pipeline, own);
+    await pipeline.event(instance, 'message.edited');
+    await pipeline.event(instance, 'message.deleted');
+    const { body } = await pipeline.call(instance, 'GET', '/messages');
+    assert.deepEqual(
+      body.data.map((message: { content: unknown }) => message.content),
+      [{}, { text: 'new' }],
+    );
+  } finally {
+    await pipeline.close();
+  }
+});
+
 async function pair(pipeline: Sending, phone: string): Promise<TestInstance> {
   const { db, bus } = pipeline.api.parts;
   const id = await seedInstance(db, pipeline.company.companyId, { state: 'CREATED', wanted: 'connected' });

@@ -6,7 +6,7 @@ const HELD_MAX_BYTES = 1024 * 1024;
 
 /**
  * Changes that arrived before their message: official numbers promise no order, and repeat what was refused after what came
- * later. Held in memory, as early receipts are.
+ * later; a history comes in parts, for minutes. Held in memory, as early receipts are.
  */
 export interface EarlyChanges {
   hold(change: NetworkChange): void;

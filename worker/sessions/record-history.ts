@@ -4,6 +4,7 @@ import { type PastMessage, recordPastBatch } from '@posthorn/core/messages/recor
 import type { HistoryBatch } from '@posthorn/core/network/facts.ts';
 import type { ArrivalsDeps, ArrivalsScope } from './arrivals-context.ts';
 import type { Care } from './bounded-tries.ts';
+import { type ChangesContext, recordEarlyChanges } from './record-changes.ts';
 import { isPair } from './record-lids.ts';
 import { sanitizeMessage } from './sanitize.ts';
 import { sanitizeContact, sanitizePastChat } from './sanitize-facts.ts';
@@ -14,13 +15,15 @@ const STATUSES: ReadonlySet<unknown> = new Set(['sent', 'delivered', 'read', 'pl
 
 /**
  * Stores chats, contacts and messages from before the pairing, without their own events. Media is not
- * downloaded but marked as missing. A part that fails repeatedly is recorded only as ended.
+ * downloaded but marked as missing. Changes of its messages that came before it are recorded after it. A part that fails
+ * repeatedly is recorded only as ended.
  */
 export async function recordHistory(
-  { deps, scope }: { deps: ArrivalsDeps; scope: ArrivalsScope },
+  context: ChangesContext,
   batches: readonly HistoryBatch[],
   care: Care,
 ): Promise<void> {
+  const { deps, scope } = context;
   for (const { chats, contacts, lids, messages, position, isLast } of batches) {
     const isEnvelope = care === 'envelope';
     if (!isEnvelope && lids.length > 0) await recordLids(deps, scope, lids.filter(isPair));
@@ -59,6 +62,7 @@ export async function recordHistory(
       position: { part: position, message: rest },
       isLast,
     });
+    await recordEarlyChanges(context, past);
   }
 }
 
