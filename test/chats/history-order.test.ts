@@ -56,14 +56,18 @@ for (const [name, retell, expected] of [
   });
 }
 
-test('what is edited or deleted before its part of the history comes is so afterwards', async () => {
+test('what is edited, deleted or read before its part of the history comes is so afterwards', async () => {
   const around = (driver: NetworkDriver): NetworkDriver => ({
     ...driver,
     open: (request, sink) =>
       driver.open(request, {
         ...sink,
         async history(batch) {
-          for (const { networkId, chat, from, content } of batch.messages) {
+          for (const { networkId, chat, from, fromMe, content } of batch.messages) {
+            if (fromMe) {
+              await sink.receipts([{ networkId, chat, by: chat, kind: 'read', at: new Date() }]);
+              continue;
+            }
             const about = { networkId, chat, from, at: new Date() };
             const isEdit = content.text === 'edited';
             await sink.changes([
@@ -83,13 +87,20 @@ test('what is edited or deleted before its part of the history comes is so after
     await pipeline.sandbox.post('/phones', { phone: own, auto_read: false });
     for (const text of ['edited', 'deleted'])
       await pipeline.sandbox.post(`/phones/${ana}/messages`, { to: own, text });
+    await pipeline.sandbox.post('/phones', { phone: ana, auto_read: false });
+    await pipeline.sandbox.post(`/phones/${own}/messages`, { to: ana, text: 'read' });
     const instance = await pair(pipeline, own);
     await pipeline.event(instance, 'message.edited');
     await pipeline.event(instance, 'message.deleted');
+    await pipeline.event(instance, 'message.read');
     const { body } = await pipeline.call(instance, 'GET', '/messages');
     assert.deepEqual(
-      body.data.map((message: { content: unknown }) => message.content),
-      [{}, { text: 'new' }],
+      body.data.map((message: { status: string; content: unknown }) => [message.status, message.content]),
+      [
+        ['read', { text: 'read' }],
+        ['received', {}],
+        ['received', { text: 'new' }],
+      ],
     );
   } finally {
     await pipeline.close();

@@ -103,7 +103,9 @@ export function createArrivals(deps: ArrivalsDeps, scope: ArrivalsScope): Arriva
         messages[0]?.networkId,
         messages.at(-1)?.networkId,
       ],
-      recordHistory,
+      async (context, batches, care) => {
+        for (const batch of batches) await recordEarly(context, await recordHistory(context, batch, care));
+      },
     ),
   );
 
@@ -203,12 +205,20 @@ async function recordStored(
   for (let at = 0; at < received.length; at += RECEIVED_BATCH_MAX) {
     await deps.inbound.push({ lease, messages: received.slice(at, at + RECEIVED_BATCH_MAX) });
   }
-  for (const { networkId } of received.filter(({ fromMe }) => fromMe)) {
+  await recordEarly(context, received);
+  await recordStatusFacts(deps, scope, stored.flatMap(statusFactOf));
+}
+
+/** Records what came before these messages, which have just been stored. */
+async function recordEarly(
+  context: ArrivalsPipeline,
+  stored: readonly { networkId: string; fromMe?: boolean | undefined }[],
+): Promise<void> {
+  for (const { networkId } of stored.filter(({ fromMe }) => fromMe)) {
     await Promise.all(context.early.of(networkId).map((receipt) => recordReceipt(context, receipt)));
     context.early.forget(networkId);
   }
-  await recordEarlyChanges(context, received);
-  await recordStatusFacts(deps, scope, stored.flatMap(statusFactOf));
+  await recordEarlyChanges(context, stored);
 }
 
 /** Opening a status is reported as a view, not as a step of a message (STA-11). */

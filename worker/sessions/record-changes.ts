@@ -8,7 +8,7 @@ import type { EarlyChanges } from './early-changes.ts';
 import { split } from './lists.ts';
 import { sanitizeChange, sanitizeItems } from './sanitize.ts';
 
-export interface ChangesContext {
+interface ChangesContext {
   deps: ArrivalsDeps;
   scope: ArrivalsScope;
   earlyChanges: EarlyChanges;
