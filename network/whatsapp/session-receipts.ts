@@ -18,12 +18,12 @@ import { isList, isOurChat, withoutDevice } from './wire/jids.ts';
 import { childrenOf } from './wire/nodes.ts';
 import { dateOfSeconds } from './wire/numbers.ts';
 
-const RECEIPT_KINDS: Readonly<Record<string, NetworkReceipt['kind']>> = {
-  '': 'delivered',
-  inactive: 'delivered',
-  read: 'read',
-  played: 'played',
-};
+const RECEIPT_KINDS: ReadonlyMap<string, NetworkReceipt['kind']> = new Map([
+  ['', 'delivered'],
+  ['inactive', 'delivered'],
+  ['read', 'read'],
+  ['played', 'played'],
+]);
 
 /** `read-self` where the account tells nobody that it reads. */
 const READINGS: ReadonlySet<string> = new Set(['read', 'read-self']);
@@ -35,7 +35,7 @@ const READINGS: ReadonlySet<string> = new Set(['read', 'read-self']);
 export function onReceipt(session: WhatsAppContext, { gate }: Connection, node: WireNode): void {
   const { type = '', from = '', participant } = node.attrs;
   if (READINGS.has(type) && isOwn(session, participant ?? from)) onOwnReading(session, node);
-  const kind = RECEIPT_KINDS[type];
+  const kind = RECEIPT_KINDS.get(type);
   if (!kind || !node.attrs.from || !node.attrs.id || node.attrs.recipient) return;
   const heard = heardIn(node, kind).filter(({ author }) => !isOwn(session, author));
   for (const receipt of heard) {

@@ -134,6 +134,26 @@ describe('the messages behind hostile ones arrive:', () => {
     await nextArrives();
   });
 
+  it('behind receipts of kinds that have the names of what all objects have, which are not told', async () => {
+    const { device } = account.own;
+    for (const type of ['constructor', 'toString', '__proto__']) {
+      const id = randomBytes(8).toString('hex');
+      // The encoder writes nothing for such names.
+      const other = 'x'.repeat(type.length);
+      const receipt = node('receipt', { from: stranger.jid, id, type: other, t: seconds() });
+      const bytes = Buffer.from(account.network.world.coding.encodeNode(receipt));
+      bytes.write(type, bytes.indexOf(other));
+      device.pending.push(receipt);
+      device.connection!.sendSealed(bytes);
+      await until(() => !device.pending.includes(receipt), 'the confirmation');
+      assert.deepEqual(
+        account.recorded.receipts.filter(({ networkId }) => networkId === id),
+        [],
+      );
+    }
+    await nextArrives();
+  });
+
   it('behind calls without a caller or an id, and a call of a group is no message', async () => {
     const { device } = account.own;
     const call = (what: string, attrs: Record<string, string>) =>
