@@ -58,7 +58,7 @@ function connectorOf(agent: ProxyAgent): buildConnector.connector {
   return ({ hostname, port, servername }, done) => {
     const connecting = connectBy(agent, { host: hostname, port: Number(port) || 443, servername });
     withTimeout(connecting, CONNECT_MS, () => {
-      throw new Error('the proxy or the media server did not answer');
+      throw Object.assign(new Error('the proxy or the media server did not answer'), { code: 'ETIMEDOUT' });
     }).then(
       (socket) => done(null, socket),
       (err: Error) => {

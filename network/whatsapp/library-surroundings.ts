@@ -4,6 +4,7 @@
  * from getting the event.
  */
 import { EventEmitter } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { callHeard, currentlyResponsible } from './unheard.ts';
 
 export { once } from 'node:events';
@@ -39,14 +40,39 @@ export const setInterval = (work: Work, delayMs?: number, ...told: unknown[]): N
 export const setImmediate = (work: Work, ...told: unknown[]): NodeJS.Immediate =>
   globalThis.setImmediate(guarded(work), ...told);
 
+const TRIES = 4;
+const PAUSE_MS = 1_000;
+/** Answers and errors that another try may not get. */
+const BUSY: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
+const FINAL: ReadonlySet<unknown> = new Set([
+  'UND_ERR_RES_EXCEEDED_MAX_SIZE',
+  'UND_ERR_DESTROYED',
+  undefined,
+]);
+
 /**
  * Reads the whole answer, which the library holds in memory anyway. The library pipes a body without
  * listening for its errors: a server that breaks off would end the process, and the file's reader would wait
- * forever.
+ * forever. It also tries once, and a phone gives its history once: media servers fail now and then.
  */
 export async function fetch(...request: Parameters<typeof globalThis.fetch>): Promise<Response> {
-  const response = await globalThis.fetch(...request);
-  return new Response(await response.arrayBuffer(), response);
+  // The body of an upload can be read once.
+  const tries = request[1]?.body ? 1 : TRIES;
+  for (let nth = 1; ; nth += 1) {
+    try {
+      const response = await globalThis.fetch(...request);
+      const body = await response.arrayBuffer();
+      if (nth === tries || !BUSY.has(response.status)) return new Response(body, response);
+    } catch (err) {
+      if (nth === tries || FINAL.has(codeOf(err))) throw err;
+    }
+    await delay(nth * PAUSE_MS, undefined, { ref: false });
+  }
+}
+
+/** Undefined for errors that are not of the connection, such as an address that may not be fetched from. */
+function codeOf(err: unknown): unknown {
+  return (err as { cause?: { code?: unknown } }).cause?.code;
 }
 
 function guarded(work: Work): Work {

@@ -82,6 +82,19 @@ for (const [name, start] of [
   });
 }
 
+test('a history comes although the media server does not give its file at first', async (t) => {
+  const network = await startNetwork();
+  t.after(() => network.close());
+  const proxy = await startHttpProxy(t, { [`${MEDIA_HOST}:443`]: network.mediaHost });
+  const [own, friend] = [network.phone('5511700000031'), network.phone('5511700000032')];
+  own.phone.givesHistoryAs = 'file';
+  own.remember(friend, [{ text: 'Long ago', fromMe: false, at: new Date(1_700_000_000_000) }]);
+  network.media.failDownloads = ['busy', 'broken'];
+  const instance = await pairWhatsApp(t, network, own, { proxy: proxy.address });
+  const batch = await until(() => instance.history[0], 'the history', 30_000);
+  assert.deepEqual([batch.messages.length, network.media.downloads], [1, 3]);
+});
+
 test('a media server that only the proxy may reach is not reached without it', async (t) => {
   const network = await startNetwork();
   t.after(() => network.close());

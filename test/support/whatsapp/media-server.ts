@@ -20,6 +20,8 @@ export interface MediaServer {
   downloads: number;
   /** Answers uploads with this status while it is set. */
   failUploads: number | null;
+  /** How the next requests for files fail: with an answer of 503, or without any. */
+  failDownloads: ('busy' | 'broken')[];
   /** Decides by the client's port whose connections it takes; null: everybody's. */
   takesFrom: ((port: number) => boolean) | null;
   /** Requests that came by another connection. */
@@ -66,6 +68,7 @@ export async function startMediaServer(): Promise<MediaServer> {
     uploads: 0,
     downloads: 0,
     failUploads: null,
+    failDownloads: [],
     takesFrom: null,
     refusals: 0,
     forget: () => blobs.clear(),
@@ -134,6 +137,12 @@ async function answer(media: MediaServer, request: IncomingMessage, response: Se
     return send(response, 200, { url: `https://${media.host}${path}`, direct_path: path });
   }
   media.downloads += 1;
+  const fault = media.failDownloads.shift();
+  if (fault === 'busy') return send(response, 503, { error: 'busy' });
+  if (fault === 'broken') {
+    response.destroy();
+    return;
+  }
   const blob = media.blobs.get(url.pathname) ?? media.blobs.get(`${url.pathname}${url.search}`);
   if (!blob) return send(response, 410, { error: 'gone' });
   const [, from, to] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '') ?? [];

@@ -9,6 +9,8 @@ export interface Proxy {
   led: string[];
   /** The ports that its own connections come from. */
   ports: Set<number>;
+  /** It does not answer the next requests to these destinations. */
+  silentTo: string[];
 }
 
 /** The addresses that the proxy finds behind names, in place of real look-ups. */
@@ -29,15 +31,23 @@ function join(one: Socket, other: Socket): void {
   for (const socket of [one, other]) socket.on('error', () => [one, other].map((each) => each.destroy()));
 }
 
+function isSilent(silentTo: string[], host: string): boolean {
+  const at = silentTo.indexOf(host);
+  if (at >= 0) silentTo.splice(at, 1);
+  return at >= 0;
+}
+
 /** A proxy that takes CONNECT, with a name and a password. */
 export async function startHttpProxy(t: TestContext, hosts: Hosts = {}): Promise<Proxy> {
   const led: string[] = [];
   const ports = new Set<number>();
+  const silentTo: string[] = [];
   const server = createHttpServer();
   server.on('connect', (request, socket: Socket) => {
     const wanted = `Basic ${Buffer.from('ada:hush').toString('base64')}`;
     if (request.headers['proxy-authorization'] !== wanted) return socket.end('HTTP/1.1 407 No\r\n\r\n');
     led.push(request.url!);
+    if (isSilent(silentTo, request.url!)) return;
     const [host, port] = (hosts[request.url!] ?? request.url!).split(':');
     const out = connect(Number(port), host, () => {
       ports.add(out.localPort!);
@@ -46,13 +56,14 @@ export async function startHttpProxy(t: TestContext, hosts: Hosts = {}): Promise
     });
   });
   const port = await listening(t, server);
-  return { address: `http://ada:hush@127.0.0.1:${port}`, led, ports };
+  return { address: `http://ada:hush@127.0.0.1:${port}`, led, ports, silentTo };
 }
 
 /** SOCKS5 with a name and a password (RFC 1928 and 1929), as far as a client of ours needs it. */
 export async function startSocksProxy(t: TestContext, hosts: Hosts = {}): Promise<Proxy> {
   const led: string[] = [];
   const ports = new Set<number>();
+  const silentTo: string[] = [];
   const server = createServer((socket) => {
     socket.once('data', () => {
       socket.write(Buffer.of(5, 2));
@@ -72,6 +83,7 @@ export async function startSocksProxy(t: TestContext, hosts: Hosts = {}): Promis
     const name = isName ? asked.subarray(5, end).toString() : asked.subarray(4, 8).join('.');
     const wanted = `${name}:${asked.readUInt16BE(end)}`;
     led.push(wanted);
+    if (isSilent(silentTo, wanted)) return;
     const [host, port] = (hosts[wanted] ?? wanted).split(':');
     const out = connect(Number(port), host, () => {
       ports.add(out.localPort!);
@@ -80,5 +92,5 @@ export async function startSocksProxy(t: TestContext, hosts: Hosts = {}): Promis
     });
   }
   const port = await listening(t, server);
-  return { address: `socks5://ada:hush@127.0.0.1:${port}`, led, ports };
+  return { address: `socks5://ada:hush@127.0.0.1:${port}`, led, ports, silentTo };
 }
