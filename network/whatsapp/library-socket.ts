@@ -1,6 +1,7 @@
 /** Wraps functions of the library (`library.ts`) to change how it sends, waits and reads. */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Asker, Askers, WireNode } from './library-types.ts';
+import type { Asker, Askers, SignalRepository, WireNode } from './library-types.ts';
+import { childOf, childrenOf } from './wire/nodes.ts';
 
 interface Taking {
   id: string;
@@ -73,6 +74,23 @@ function answerAskers<T extends { relayMessage: Relay }>(socket: T): T & { asker
       return relayMessage(jid, message, participant ? { ...options, participant } : options);
     }) satisfies Relay,
   });
+}
+
+type BeginSessions = (answer: WireNode, repository: SignalRepository) => Promise<void>;
+
+/**
+ * The function that begins sessions with the keys that the network gave of devices. The library begins none of them if
+ * a single device has no keys any more, or wrong ones: a group with such a member would get no message.
+ */
+export function beginningEach(begin: BeginSessions): BeginSessions {
+  return async (answer, repository) => {
+    const list = childOf(answer, 'list');
+    for (const user of childrenOf(list)) {
+      const one = { ...answer, content: [{ ...list!, content: [user] }] };
+      // Without a session nothing is encrypted for the device. A failed write ends the session by itself.
+      await begin(one, repository).catch(() => undefined);
+    }
+  };
 }
 
 type Settle = (resolve: (value: unknown) => void, reject: (err: unknown) => void) => unknown;

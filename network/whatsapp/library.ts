@@ -92,21 +92,33 @@ const REPLACED: Readonly<Record<string, string>> = {
 };
 /**
  * Functions of the library that others of its modules get wrapped by `library-socket.ts`, by module: layers of its
- * socket, to get their sends first, how it waits with a timeout, and how it reads changes of the account's state.
+ * socket, to get their sends first, how it waits with a timeout, how it reads changes of the account's state, and how it
+ * begins sessions.
  */
 const WRAPPED_FUNCTIONS: Readonly<Record<string, { wraps: Record<string, string>; importedBy: RegExp }>> = {
   './socket.js': { wraps: { makeSocket: 'holdingStanzas' }, importedBy: /./ },
   './messages-send.js': { wraps: { makeMessagesSocket: 'answeringAskers' }, importedBy: /./ },
   '../Utils/index.js': {
-    wraps: { promiseTimeout: 'timingCheaply', processSyncAction: 'tellingRemovals' },
-    importedBy: /\/Socket\/(socket|chats)\.js$/,
+    wraps: {
+      promiseTimeout: 'timingCheaply',
+      processSyncAction: 'tellingRemovals',
+      parseAndInjectE2ESessions: 'beginningEach',
+    },
+    importedBy: /\/Socket\/(socket|chats|messages-send)\.js$/,
   },
 };
-/** The library decrypts whether a change sets or removes something, and does not hand it on. */
-const HANDED_ON = {
-  in: '/Utils/chat-utils.js',
-  before: 'onMutation({ syncAction,',
-  after: 'onMutation({ operation, syncAction,',
+/** Changes of its modules, by the end of their names. */
+const CHANGED: Readonly<Record<string, { before: string; after: string }>> = {
+  /** The library decrypts whether a change sets or removes something, and does not hand it on. */
+  '/Utils/chat-utils.js': {
+    before: 'onMutation({ syncAction,',
+    after: 'onMutation({ operation, syncAction,',
+  },
+  /** Devices without keys do not get the key of a group, and the others get its message all the same. */
+  '/Socket/messages-send.js': {
+    before: 'if (recipientJids.length > 0 && nodes.length === 0) {',
+    after: 'if (recipientJids.length > 0 && nodes.length === 0 && !message.senderKeyDistributionMessage) {',
+  },
 };
 const WRAPPED = '?wrapped';
 const WRAPPERS = new URL('./library-socket.ts', import.meta.url).href;
@@ -125,9 +137,10 @@ ${wrapped.join('\n')}`;
 
 function sourceOf(module: string, source: unknown): string {
   const text = String(Buffer.from(source as Uint8Array));
-  if (!module.endsWith(HANDED_ON.in)) return text;
-  if (!text.includes(HANDED_ON.before)) throw new Error(`${LIBRARY} is not the version that is tested`);
-  return text.replace(HANDED_ON.before, HANDED_ON.after);
+  const change = Object.entries(CHANGED).find(([end]) => module.endsWith(end))?.[1];
+  if (!change) return text;
+  if (!text.includes(change.before)) throw new Error(`${LIBRARY} is not the version that is tested`);
+  return text.replace(change.before, change.after);
 }
 const GLOBALS = `import { setTimeout, setInterval, setImmediate, fetch } from '${REPLACED.events}'; `;
 

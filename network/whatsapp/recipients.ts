@@ -3,10 +3,12 @@ import { isGroupJid, isUserJid, phoneOf, STATUS_BROADCAST } from '@posthorn/cont
 import { type OutboundMessage, SendRefused } from '@posthorn/core/network/driver.ts';
 import { audienceOf } from './audience.ts';
 import { isOwnAdmin } from './group-admins.ts';
+import type { WireNode } from './library-types.ts';
 import { notNow, unanswered } from './send-errors.ts';
-import { ownJid, requireLive, type WhatsAppContext } from './session-context.ts';
+import { isOwn, ownJid, requireLive, type WhatsAppContext } from './session-context.ts';
 import { tell } from './tell-facts.ts';
 import { withoutDevice } from './wire/jids.ts';
+import { childOf, childrenOf } from './wire/nodes.ts';
 
 /** Changes of other messages: nothing can refer to them, and they are never the last message of a chat. */
 export const CHANGES: ReadonlySet<string> = new Set(['edit', 'delete', 'reaction']);
@@ -83,6 +85,19 @@ async function requireAddress(session: WhatsAppContext, jid: string): Promise<vo
   if ((await validateSession(jid)).exists) return;
   if (session.lids.failures(jid) >= LID_TRIES) throw new SendRefused(NO_ADDRESS);
   throw notNow(session, NO_ADDRESS);
+}
+
+/**
+ * Throws for an encrypted message to a person that is for none of their devices: the network takes it, and gives it to
+ * those of the account alone.
+ */
+export function requireDevice(session: WhatsAppContext, chat: string, stanza: WireNode): void {
+  if (!isUserJid(chat) || chat === ownJid(session)) return;
+  const devices = childrenOf(childOf(stanza, 'participants'));
+  if (devices.some(({ attrs }) => attrs.jid && !isOwn(session, attrs.jid))) return;
+  // It may have no account any more.
+  session.accounts.forget(chat);
+  throw new Error('no device of the recipient is known');
 }
 
 /** Refuses to delete what others wrote, but as an admin of the group: the network would take it, and no app do it. */

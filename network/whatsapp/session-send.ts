@@ -18,7 +18,7 @@ import { rowsOfMessage } from './known-messages.ts';
 import { takeStanza } from './library-socket.ts';
 import type { WireNode } from './library-types.ts';
 import { uploadMedia } from './media/transfer.ts';
-import { addressOf, CHANGES, requireRecipient } from './recipients.ts';
+import { addressOf, CHANGES, requireDevice, requireRecipient } from './recipients.ts';
 import { unanswered } from './send-errors.ts';
 import { keepWordsOf } from './session-changes.ts';
 import {
@@ -227,9 +227,11 @@ async function encrypt(
   };
   try {
     const to = await wireName(socket, chat, names);
-    return await session.request.keys.collect(() =>
+    const node = await session.request.keys.collect(() =>
       takeStanza(id, () => socket.relayMessage(to, message, options)),
     );
+    requireDevice(session, chat, node);
+    return node;
   } catch (cause) {
     throw unanswered(session, cause);
   }

@@ -123,7 +123,7 @@ describe('the library, as it is loaded', () => {
       const ann = network.phone('999300000002');
       const bob = network.phone('999300000003');
       const [client] = await pairRaw(network, (qr) => ann.scan(qr));
-      network.faults.spoilsPreKeys = true;
+      network.faults.preKeys = () => 'spoilt';
       await assert.rejects(
         client.socket.sendMessage(bob.jid, { text: 'For Bob' }, { messageId: '3EB0BB01' }),
       );

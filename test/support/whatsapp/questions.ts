@@ -128,14 +128,21 @@ function bundleFor(world: World, jid: string): Stanza {
   if (!phone || (id > 0 && !device)) {
     return node('user', { jid }, [node('error', { code: '404', text: 'item-not-found' })]);
   }
+  const fault = world.faults.preKeys?.(phone.number) ?? null;
+  // As whatsapp-rust and whatsmeow know the network: an error in place of the keys of this one device.
+  if (fault === 'none')
+    return node('user', { jid }, [node('error', { code: '406', text: 'not-acceptable' })]);
   const bundle = device ? device.takeBundle() : phone.takeBundle();
   const signed = device ? [node('device-identity', {}, device.signedIdentity)] : [];
-  return node('user', { jid, t: seconds() }, [...bundleNodes(world, bundle), ...signed]);
+  return node('user', { jid, t: seconds() }, [...bundleNodes(bundle, fault === 'spoilt'), ...signed]);
 }
 
-function bundleNodes(world: World, { registrationId, identity, signedPreKey, preKey }: Bundle): Stanza[] {
+function bundleNodes(
+  { registrationId, identity, signedPreKey, preKey }: Bundle,
+  isSpoilt: boolean,
+): Stanza[] {
   const signature = Buffer.from(signedPreKey.signature);
-  if (world.faults.spoilsPreKeys) signature[20] = signature[20]! ^ 1;
+  if (isSpoilt) signature[20] = signature[20]! ^ 1;
   const key = preKey && [
     node('key', {}, [node('id', {}, uintBytes(preKey.id, 3)), node('value', {}, preKey.key)]),
   ];
@@ -207,6 +214,7 @@ function protocolAnswer(
   if (protocol === 'status') return node('status', { t: seconds() }, Buffer.from(phone.about));
   if (protocol === 'disappearing_mode') return node('disappearing_mode', { duration: '0', t: seconds() });
   if (protocol !== 'devices') return null;
+  if (world.faults.hidesDevices.has(phone.number)) return node('devices', {}, [node('device-list')]);
   const linked = [...phone.devices.keys()].map((id) =>
     node('device', { id: String(id), 'key-index': String(id) }),
   );

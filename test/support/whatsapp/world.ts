@@ -75,8 +75,10 @@ export interface Faults {
   leavesOut: string | null;
   /** Does not answer devices that refuse a call. */
   ignoresRejections: boolean;
-  /** Gives away prekeys whose signature is wrong. */
-  spoilsPreKeys: boolean;
+  /** Gives away prekeys of a number with a wrong signature, or none of them; null: whoever asks gets them. */
+  preKeys: ((number: string) => 'spoilt' | 'none' | null) | null;
+  /** Numbers of whose devices the network tells none. */
+  hidesDevices: ReadonlySet<string>;
 }
 
 /** A device that asks to be paired. */
