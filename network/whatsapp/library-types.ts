@@ -154,6 +154,8 @@ export interface LibrarySocket {
     emit<K extends keyof LibraryEvents>(event: K, told: LibraryEvents[K]): boolean;
   };
   signalRepository: SignalRepository;
+  /** The devices of people, by the first part of each of their names. */
+  userDevicesCache: { del(user: string): unknown };
   /** Its memory of messages that devices may request again. */
   messageRetryManager?: { addRecentMessage(chat: string, id: string, message: WireMessage): void } | null;
   /** Ours: see `library-socket.ts`. */

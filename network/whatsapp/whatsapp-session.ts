@@ -4,6 +4,7 @@ import { act } from './actions.ts';
 import { forgetAudience } from './audience.ts';
 import { learnBlocked, onAccountSync } from './blocked.ts';
 import { createContext } from './create-context.ts';
+import { onDevices, onOwnDevices } from './device-lists.ts';
 import { endingOf, readEnding } from './disconnects.ts';
 import { createFrameGate } from './frame-gate.ts';
 import { createInbox, namesOf } from './inbox.ts';
@@ -183,7 +184,9 @@ function listen(session: WhatsAppContext, connection: Connection): void {
   ws.prependListener('CB:notification,type:account_sync', (node: WireNode) => {
     forgetAudience(session);
     onAccountSync(session, node);
+    onOwnDevices(session, socket, node);
   });
+  ws.prependListener('CB:notification,type:devices', (node: WireNode) => onDevices(socket, node));
   // A listener of this event must end the request, but the library only forwards it.
   ws.on('unexpected-response', (_request: unknown, { statusCode }: { statusCode?: number }) => {
     const message = `WebSocket Error (Unexpected server response: ${statusCode ?? 0})`;

@@ -4,7 +4,7 @@ import { agree, generateKeys, hkdf, hmac, isSignedBy, openGcm, sign, withType } 
 import { LinkedDevice } from './linked-device.ts';
 import { bytesOf, child, node, type Stanza } from './nodes.ts';
 import type { Phone } from './phone.ts';
-import { type Candidate, seconds, type World } from './world.ts';
+import { type Candidate, jidIn, seconds, type World } from './world.ts';
 
 /**
  * The ways in which a device is linked to a phone: by the QR code that it shows, or by the code that the user types.
@@ -172,6 +172,17 @@ export function confirmPairing(world: World, candidate: Candidate, answer: Stanz
       signedPreKey: candidate.signedPreKey,
     }),
   );
+  tellDevices(phone, deviceId);
+}
+
+/** The network tells the other devices of an account which ones there are now. */
+function tellDevices(phone: Phone, added: number): void {
+  const devices = [0, ...phone.devices.keys()].map((id) => node('device', { jid: jidIn('pn', phone, id) }));
+  for (const device of phone.devices.values()) {
+    if (device.id === added) continue;
+    const attrs = { from: phone.jid, id: randomBytes(6).toString('hex'), t: seconds(), type: 'account_sync' };
+    device.deliver(node('notification', attrs, [node('devices', { dhash: '2:new' }, devices)]));
+  }
 }
 
 /**

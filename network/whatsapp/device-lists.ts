@@ -1,0 +1,30 @@
+/**
+ * The devices that people have. The library keeps them for some minutes under each name of a person, hears of changes
+ * under one name alone, and of those of the account itself not at all: a new device would miss what is sent meanwhile.
+ */
+import type { LibrarySocket, WireNode } from './library-types.ts';
+import { ownJid, ownLid, type WhatsAppContext } from './session-context.ts';
+import { withoutDevice } from './wire/jids.ts';
+import { childOf } from './wire/nodes.ts';
+
+/** Somebody has linked or removed a device: all of them are asked for with the next message. */
+export function onDevices(socket: LibrarySocket, { attrs }: WireNode): void {
+  const { mappingCache } = socket.signalRepository.lidMapping;
+  for (const jid of [attrs.from, attrs.lid]) {
+    const user = userOf(jid ?? '');
+    forget(socket, [user, mappingCache.get(`pn:${user}`), mappingCache.get(`lid:${user}`)]);
+  }
+}
+
+/** The account has. */
+export function onOwnDevices(session: WhatsAppContext, socket: LibrarySocket, node: WireNode): void {
+  if (childOf(node, 'devices')) forget(socket, [userOf(ownJid(session)), userOf(ownLid(session))]);
+}
+
+function forget({ userDevicesCache }: LibrarySocket, users: readonly (string | undefined)[]): void {
+  for (const user of users) if (user) userDevicesCache.del(user);
+}
+
+function userOf(jid: string): string {
+  return withoutDevice(jid).split('@', 1)[0]!;
+}
