@@ -4,7 +4,7 @@
  * does not say which kind it is. So after such a refusal the message is sent by the other names, and the names that the
  * network accepted are remembered. A refused message went to nobody: it may be encrypted anew under its id.
  */
-import { isUserJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
+import { isGroupJid, isUserJid, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import { SendRefused } from '@posthorn/core/network/driver.ts';
 import { KINDS } from './keys.ts';
 import type { LibrarySocket } from './library-types.ts';
@@ -58,6 +58,14 @@ export function mayOtherNamesHelp(to: string, names: Names, err: unknown): err i
   const isInvalid = err.reason === 'invalid_message';
   if (to === STATUS_BROADCAST) return isInvalid;
   return isUserJid(to) && (err.reason === 'new_chats_limited' || (names === 'ids' && isInvalid));
+}
+
+/** The reason of a message that names people of its group otherwise than the group does now. */
+export const STALE_GROUP = 'group_addressing_changed';
+
+/** Whether the group has moved from numbers to ids, or back: the network says so, and tells the new members when asked. */
+export function isStaleGroup(to: string, err: unknown): boolean {
+  return isGroupJid(to) && err instanceof SendRefused && err.reason === STALE_GROUP;
 }
 
 /** The name of a chat on the wire; the number where the person's anonymous id is not known. */

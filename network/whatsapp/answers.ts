@@ -1,5 +1,6 @@
 /** The network's answers to sends: those awaited, those that came, and those nobody waits for any more. */
 import { NotConnected, SendDeferred, SendRefused, SendUnavailable } from '@posthorn/core/network/driver.ts';
+import { STALE_GROUP } from './addressing.ts';
 import type { WireNode } from './library-types.ts';
 import type { Patience } from './patience.ts';
 import { dateOfSeconds } from './wire/numbers.ts';
@@ -13,6 +14,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   '405': 'not_allowed',
   '406': 'not_allowed',
   '420': 'not_allowed',
+  '421': STALE_GROUP,
   '463': 'new_chats_limited',
   '479': 'invalid_message',
 };

@@ -12,7 +12,14 @@ import {
   type SendReceipt,
   SendRefused,
 } from '@posthorn/core/network/driver.ts';
-import { mayOtherNamesHelp, type Names, otherNames, wireName, wireNames } from './addressing.ts';
+import {
+  isStaleGroup,
+  mayOtherNamesHelp,
+  type Names,
+  otherNames,
+  wireName,
+  wireNames,
+} from './addressing.ts';
 import { audienceOf } from './audience.ts';
 import { rowsOfMessage } from './known-messages.ts';
 import { takeStanza } from './library-socket.ts';
@@ -20,10 +27,10 @@ import type { WireNode } from './library-types.ts';
 import { uploadMedia } from './media/transfer.ts';
 import { addressOf, CHANGES, requireDevice, requireRecipient } from './recipients.ts';
 import { unanswered } from './send-errors.ts';
+import { forgetAnswersAndStanzas } from './session-acks.ts';
 import { keepWordsOf } from './session-changes.ts';
 import {
   type Connection,
-  nameOf,
   ownJid,
   requireLive,
   stampOf,
@@ -33,7 +40,7 @@ import {
 import { fail } from './session-end.ts';
 import { readTimer } from './session-timers.ts';
 import type { Stanza } from './stanzas.ts';
-import { isLimited, onLimited } from './time-lock.ts';
+import { isLimited } from './time-lock.ts';
 import { type Composed, compose, type Ingredients } from './wire/outbound.ts';
 import { findNamed, withWireMentions } from './wire-names.ts';
 
@@ -53,20 +60,24 @@ export async function sendMessage(session: WhatsAppContext, message: OutboundMes
   return { at };
 }
 
-/** Sends what was refused by `names` again by the others. Throws `refusal` if those cannot help. */
+/**
+ * Sends what was refused for how it names people again: by their other names, or by those that its group has now. Throws
+ * `refusal` if those cannot help.
+ */
 async function sendByOtherNames(
   session: WhatsAppContext,
   message: OutboundMessage,
   { prepared, names }: HandOverOptions,
   refusal: unknown,
 ): Promise<Date> {
+  if (isStaleGroup(message.to, refusal)) {
+    const anew = message.media ? await prepare(session, message) : null;
+    return (await sendAnew(session, message, { prepared: anew, names })).answer;
+  }
   if (!mayOtherNamesHelp(message.to, names, refusal) || !session.addressing.mayTryOthers()) throw refusal;
   if (refusal.reason === 'new_chats_limited' && (await isLimited(session))) throw refusal;
   const other = otherNames(names);
-  const { answer } = await inOrder(session, () => {
-    forgetAnswersAndStanzas(session, [message.networkId]);
-    return handOver(session, message, { prepared, names: other });
-  });
+  const { answer } = await sendAnew(session, message, { prepared, names: other });
   const at = await answer.catch((err) => {
     if (!(err instanceof SendRefused)) throw err;
     session.addressing.refusedByBoth();
@@ -74,6 +85,18 @@ async function sendByOtherNames(
   });
   session.addressing.taken(other);
   return at;
+}
+
+/** A message that was refused went to nobody: it is encrypted anew under its id. */
+function sendAnew(
+  session: WhatsAppContext,
+  message: OutboundMessage,
+  options: HandOverOptions,
+): Promise<HandedOver> {
+  return inOrder(session, () => {
+    forgetAnswersAndStanzas(session, [message.networkId]);
+    return handOver(session, message, options);
+  });
 }
 
 /**
@@ -273,28 +296,4 @@ async function gather(session: WhatsAppContext, message: OutboundMessage): Promi
 /** Our own message may be stored under another number than it was sent to. */
 function sourceChatOf(session: WhatsAppContext, chat: string): Promise<string> {
   return addressOf(session, chat as OutboundMessage['to']).catch(() => chat);
-}
-
-const LIMITED = '463';
-
-/** Handles the network's answer to a send. */
-export function onAck(session: WhatsAppContext, { attrs }: WireNode): void {
-  const { id: networkId = '', from, error } = attrs;
-  if (error === LIMITED) onLimited(session);
-  // Its members may be others than those it was encrypted for.
-  if (error && from) session.groups.changed(from);
-  const at = session.answers.hear(attrs);
-  if (!at || !from) return;
-  session.receipts
-    .run(async () => {
-      const chat = from === STATUS_BROADCAST ? from : await nameOf(session, from);
-      await session.sink.receipts([{ networkId, kind: 'sent', chat, by: ownJid(session), at }]);
-    })
-    .catch(() => undefined);
-}
-
-/** From now on these messages are not sent again with the same bytes. */
-export function forgetAnswersAndStanzas(session: WhatsAppContext, ids: readonly string[]): void {
-  session.answers.forget(ids);
-  session.stanzas.forget(ids);
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import { systemClock } from '@posthorn/core/platform/process/clock.ts';
 import {
@@ -100,6 +101,42 @@ describe('the member list of a group that is sent to', () => {
     await assert.rejects(recorded.session.send(outbound(group, 'text', { text: 'refused' })));
     network.faults.onMessage = null;
     assert.equal(await questionsOf(() => sendText(recorded, group, 'after')), 1);
+  });
+
+  // WhatsApp's own web app calls this refusal StaleGroupAddressingMode; zapo sends such a message again.
+  it('is asked for again by a message that was refused since the group has moved to ids or back, which is then sent', async () => {
+    const group = await newGroup('Kayakers', 'pn');
+    await sendText(recorded, group.jid, 'before');
+    group.addressing = 'lid';
+    let refusals = 0;
+    network.faults.onMessage = (_device, { attrs }) => {
+      if (attrs.addressing_mode === group.addressing) return null;
+      refusals += 1;
+      return { error: 421 };
+    };
+    const mentions = [friend.jid];
+    const text = outbound(group.jid, 'text', { text: 'after', mentions });
+    await recorded.session.send(text);
+    const seen = await friend.message(text.networkId, WAIT_MS);
+    assert.deepEqual(
+      [seen.wire.extendedTextMessage, seen.timesSeen],
+      [{ text: 'after', contextInfo: { mentionedJid: [friend.lid] } }, 1],
+    );
+    await friend.message(await sendText(recorded, group.jid, 'then'), WAIT_MS);
+    assert.equal(refusals, 1);
+    group.addressing = 'pn';
+    const image = {
+      open: async () => Readable.from([Buffer.alloc(100)]),
+      ...{ mimeType: 'image/jpeg', fileName: 'a.jpg', sizeBytes: 100 },
+    };
+    const picture = outbound(group.jid, 'image', { caption: 'and back', mentions }, { media: image });
+    await recorded.session.send(picture);
+    const { wire } = await friend.message(picture.networkId, WAIT_MS);
+    const { caption, contextInfo } = wire.imageMessage as Record<string, unknown>;
+    assert.deepEqual([caption, contextInfo, refusals], ['and back', { mentionedJid: [friend.jid] }, 2]);
+    network.faults.onMessage = () => ({ error: 421 });
+    await assert.rejects(sendText(recorded, group.jid, 'refused'), { reason: 'group_addressing_changed' });
+    network.faults.onMessage = null;
   });
 
   it('is asked for again when it was asked for and changed at the same time', async () => {
