@@ -1,6 +1,7 @@
 /** Wraps functions of the library (`library.ts`) to change how it sends, waits and reads. */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Asker, Askers, SignalRepository, WireNode } from './library-types.ts';
+import { type Askers, answerAskers, asAnswer } from './library-askers.ts';
+import type { LibraryConfig, SignalRepository, WireNode } from './library-types.ts';
 import { childOf, childrenOf } from './wire/nodes.ts';
 
 interface Taking {
@@ -21,59 +22,32 @@ export async function takeStanza(id: string, send: () => Promise<unknown>): Prom
   return taken.node;
 }
 
-/** The function that makes a socket, whose upper layers send with what this one returns. */
-export function holdingStanzas<C, T extends { sendNode(node: WireNode): Promise<void> }>(
-  make: (config: C) => T,
-) {
-  return (config: C): T => holdStanzas(make(config));
+interface SendingSocket {
+  sendNode(node: WireNode): Promise<void>;
 }
 
-function holdStanzas<T extends { sendNode(node: WireNode): Promise<void> }>(socket: T): T {
+/** The function that makes a socket, whose upper layers send with what this one returns. */
+export function holdingStanzas<C extends Pick<LibraryConfig, 'auth'>, T extends SendingSocket>(
+  make: (config: C) => T,
+) {
+  return (config: C): T => holdStanzas(make(config), config.auth);
+}
+
+function holdStanzas<T extends SendingSocket>(socket: T, { keys }: LibraryConfig['auth']): T {
   const { sendNode } = socket;
   return Object.assign(socket, {
     async sendNode(node: WireNode) {
+      if (node.tag !== 'message') return sendNode(node);
       const wanted = taking.getStore();
-      if (wanted?.node !== null || node.tag !== 'message' || node.attrs.id !== wanted.id)
-        return sendNode(node);
+      if (wanted?.node !== null || node.attrs.id !== wanted.id) return sendNode(await asAnswer(node, keys));
       wanted.node = node;
     },
   });
 }
 
-type Relay = (jid: string, message: unknown, options: RelayOptions) => Promise<string>;
-interface RelayOptions {
-  messageId: string;
-  participant?: Asker;
-  useUserDevicesCache?: boolean;
-}
-
-const ASKED_MAX = 1_000;
-
 /** The function that makes a socket: it answers only who asked. */
-export function answeringAskers<C, T extends { relayMessage: Relay }>(make: (config: C) => T) {
+export function answeringAskers<C, T extends Parameters<typeof answerAskers>[0]>(make: (config: C) => T) {
   return (config: C): T & { askers: Askers } => answerAskers(make(config));
-}
-
-/**
- * Makes the library answer only the device that asked for a message again. When that is somebody's phone, the
- * library encrypts the message anew for all devices of both sides, and those that have it could show it twice.
- */
-function answerAskers<T extends { relayMessage: Relay }>(socket: T): T & { askers: Askers } {
-  const { relayMessage } = socket;
-  const asked = new Map<string, Asker[]>();
-  return Object.assign(socket, {
-    askers: {
-      note(ids: readonly string[], asker: Asker) {
-        for (const id of ids) asked.set(id, [...(asked.get(id) ?? []), asker]);
-        while (asked.size > ASKED_MAX) asked.delete(asked.keys().next().value!);
-      },
-    },
-    relayMessage: ((jid, message, options) => {
-      const participant =
-        options.useUserDevicesCache === false ? asked.get(options.messageId)?.shift() : null;
-      return relayMessage(jid, message, participant ? { ...options, participant } : options);
-    }) satisfies Relay,
-  });
 }
 
 type BeginSessions = (answer: WireNode, repository: SignalRepository) => Promise<void>;

@@ -7,6 +7,7 @@ import type { Agent } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { ClientVersion } from './client-version.ts';
 import type { RawSocket } from './frame-gate.ts';
+import type { Askers } from './library-askers.ts';
 import type { LibraryGroup, ListRecipient, SendGroup } from './library-group-types.ts';
 import type { LibraryBusinessProfile, LibraryCollection, LibraryProduct } from './library-shop-types.ts';
 import type { AskLids } from './lid-questions.ts';
@@ -206,17 +207,6 @@ export interface LibrarySocket {
   groupInviteCode(jid: string): Promise<string | undefined>;
   groupRevokeInvite(jid: string): Promise<string | undefined>;
   groupAcceptInvite(code: string): Promise<string | undefined>;
-}
-
-/** A device that asks for a message again. */
-export interface Asker {
-  jid: string;
-  count: number;
-}
-
-export interface Askers {
-  /** A device has asked for these messages. */
-  note(ids: readonly string[], asker: Asker): void;
 }
 
 interface RelayOptions {

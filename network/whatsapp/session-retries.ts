@@ -4,18 +4,17 @@ import type { LibrarySocket, WireNode } from './library-types.ts';
 import { nameOf, type WhatsAppContext } from './session-context.ts';
 import { kindOf } from './wire/content.ts';
 import { childOf, childrenOf } from './wire/nodes.ts';
-import type { WireMessage } from './wire/wire-types.ts';
+import type { WireKey, WireMessage } from './wire/wire-types.ts';
 
 /** The message to resend, as it was sent; never one written by someone else. */
-export async function messageFor(
-  session: WhatsAppContext,
-  key: { remoteJid?: string | null; id?: string | null },
-): Promise<WireMessage | undefined> {
+export async function messageFor(session: WhatsAppContext, key: WireKey): Promise<WireMessage | undefined> {
   if (!key.remoteJid || !key.id) return undefined;
   const chat = await nameOf(session, key.remoteJid);
   const known = await readMessage({ library: session.library, keys: session.request.keys }, chat, key.id);
   // A deleted message has no content left.
-  return known?.fromMe && kindOf(known.message) ? known.message : undefined;
+  if (!known?.fromMe || !kindOf(known.message)) return undefined;
+  session.connection?.socket.askers.find(key.id, key.participant ?? '', known.message);
+  return known.message;
 }
 
 /** Notes which device asks for a message again, before the library answers. */
@@ -27,7 +26,7 @@ export function noteAsker({ askers }: LibrarySocket, node: WireNode): void {
     (id) => id !== undefined,
   );
   const jid = attrs.participant ?? attrs.from;
-  if (jid) askers.note(ids, { jid, count });
+  if (jid) askers.note(ids, { jid, count, attrs });
 }
 
 /**

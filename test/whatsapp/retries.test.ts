@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { randomBytes } from 'node:crypto';
+import { after, afterEach, before, describe, it } from 'node:test';
 import type { NetworkDriver } from '@posthorn/core/network/driver.ts';
 import {
   connected,
@@ -14,7 +15,9 @@ import {
 } from '../support/whatsapp/driver-harness.ts';
 import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
 import { startNetworkAndDriver } from '../support/whatsapp/network-driver.ts';
+import { child, node } from '../support/whatsapp/nodes.ts';
 import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
+import { seconds } from '../support/whatsapp/world.ts';
 
 const WAIT_MS = 30_000;
 
@@ -43,6 +46,10 @@ describe('a phone that cannot decrypt a message asks for it again and reads it:'
     assert.deepEqual(network.problems, []);
   });
 
+  afterEach(() => {
+    network.faults.onMessage = null;
+  });
+
   function loseSession(): void {
     friend.phone.restart(`${own.number}.${own.device.id}`);
   }
@@ -59,6 +66,20 @@ describe('a phone that cannot decrypt a message asks for it again and reads it:'
     assert.equal(network.ledger.find((entry) => entry.id === id)?.timesSeen, 2);
   });
 
+  // As zapo knows the network: without its token a message to somebody is refused, however often it was sent before.
+  it('a text to somebody to whom the network takes none without a token', async () => {
+    const tokens = [node('token', { jid: own.jid, t: seconds(), type: 'trusted_contact' }, randomBytes(16))];
+    const attrs = { from: friend.jid, sender_lid: friend.lid, id: 'T1', t: seconds(), type: 'privacy_token' };
+    own.device.deliver(node('notification', attrs, [node('tokens', {}, tokens)]));
+    await until(() => !own.device.pending.some(({ attrs: { id } }) => id === 'T1'), 'the token', WAIT_MS);
+    network.faults.timeLock = { isActive: false, timesAsked: 0 };
+    network.faults.onMessage = (_device, stanza) => (child(stanza, 'tctoken') ? null : { error: 463 });
+    loseSession();
+    const id = await sendText(recorded, friend.jid, 'With a token');
+    assert.equal((await friend.message(id, WAIT_MS)).wire.conversation, 'With a token');
+    assert.ok(friend.phone.failures.some((failure) => failure.id === id));
+  });
+
   it('a text in a group', async () => {
     const other = network.phone(newNumber());
     const group = network.group(own, 'Rowers', [friend, other]).jid;
@@ -72,6 +93,59 @@ describe('a phone that cannot decrypt a message asks for it again and reads it:'
     const seen = [own, other].map(({ messages }) => messages.find((message) => message.id === id)?.timesSeen);
     assert.deepEqual(seen, [1, 1]);
   });
+
+  it('a text in a group, although a device without keys has asked for it before', async () => {
+    const group = network.group(own, 'Rowers', [friend]).jid;
+    await friend.message(await sendText(recorded, group, 'First'), WAIT_MS);
+    friend.goOffline();
+    const id = await sendText(recorded, group, 'Second');
+    own.device.deliver(
+      node(
+        'receipt',
+        { from: group, participant: `${friend.phone.lidUser}:7@lid`, id, type: 'retry', t: '1' },
+        [node('retry', { count: '1', id, t: '1', v: '1' }), node('registration', {}, Buffer.alloc(4))],
+      ),
+    );
+    loseSession();
+    friend.phone.forgetSenderKeys();
+    friend.comeOnline();
+    const received = await friend.message(id, WAIT_MS);
+    assert.deepEqual([received.wire.conversation, received.timesSeen], ['Second', 1]);
+  });
+
+  // As whatsmeow and zapo send it: to the statuses, for one participant.
+  it('a status, as a status', async () => {
+    const contactAction = { fullName: 'Friend', firstName: 'Friend' };
+    own.publish('critical_unblock_low', ['contact', friend.jid], { contactAction });
+    await until(() => recorded.facts.some(({ kind }) => kind === 'contact'), 'the contact', WAIT_MS);
+    loseSession();
+    const status = outbound('status@broadcast', 'status_text', { text: 'News' });
+    await recorded.session.send(status);
+    const received = await friend.message(status.networkId, WAIT_MS);
+    assert.deepEqual([received.chat, received.timesSeen], ['status@broadcast', 1]);
+    assert.ok(friend.phone.failures.some((failure) => failure.id === status.networkId));
+  });
+
+  // As whatsmeow, whatsapp-rust and zapo answer it: to the device, with the chat as its recipient, in a copy for own devices.
+  for (const names of ['numbers', 'ids'] as const)
+    it(`the phone of the account itself, by ${names}`, async () => {
+      network.faults.timeLock = { isActive: false, timesAsked: 0 };
+      network.faults.onMessage = (_device, { attrs }) =>
+        names === 'ids' && attrs.to?.endsWith('@s.whatsapp.net') ? { error: 463 } : null;
+      // The names that the network takes are known then.
+      await friend.message(await sendText(recorded, friend.jid, 'By its names'), WAIT_MS);
+      own.phone.restart(`${own.number}.${own.device.id}`);
+      const id = await sendText(recorded, friend.jid, 'Third');
+      const received = await own.message(id, WAIT_MS);
+      assert.ok(own.phone.failures.some((failure) => failure.id === id));
+      const { chat, fromMe, wire } = received;
+      assert.deepEqual([chat, fromMe, wire.conversation], [friend.jid, true, 'Third']);
+      const [asked, other] = names === 'ids' ? [own.lid, friend.lid] : [own.jid, friend.jid];
+      const answer = network.ledger.find((entry) => entry.id === id)?.stanzas.at(-1);
+      assert.deepEqual([answer?.attrs.to, answer?.attrs.recipient], [asked, other]);
+      await friend.message(await sendText(recorded, friend.jid, 'Then'), WAIT_MS);
+      assert.equal((await friend.message(id, WAIT_MS)).timesSeen, 1);
+    });
 
   it('a reaction, and an edit', async () => {
     const text = await sendText(recorded, friend.jid, 'Third');

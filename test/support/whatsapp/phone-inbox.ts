@@ -161,6 +161,8 @@ function askAgain(world: World, phone: Phone, sender: Phone, stanza: Stanza): vo
         {
           from: isChat ? stanza.attrs.from : jidIn(server, phone, 0),
           participant: isChat ? jidIn(server, phone, 0) : undefined,
+          // An own device says whose message it was.
+          recipient: stanza.attrs.recipient,
           id: stanza.attrs.id,
           t: seconds(),
           type: 'retry',
