@@ -1,6 +1,7 @@
 /** Wraps functions of the library (`library.ts`) to change how it sends, waits and reads. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Askers, answerAskers, asAnswer } from './library-askers.ts';
+import { confirmationsOf, type OpenStatuses } from './library-stanzas.ts';
 import type { LibraryConfig, SignalRepository, WireNode } from './library-types.ts';
 import { childOf, childrenOf } from './wire/nodes.ts';
 
@@ -33,11 +34,16 @@ export function holdingStanzas<C extends Pick<LibraryConfig, 'auth'>, T extends 
   return (config: C): T => holdStanzas(make(config), config.auth);
 }
 
-function holdStanzas<T extends SendingSocket>(socket: T, { keys }: LibraryConfig['auth']): T {
+function holdStanzas<T extends SendingSocket>(socket: T, { creds, keys }: LibraryConfig['auth']): T {
   const { sendNode } = socket;
+  const openStatuses: OpenStatuses = new Map();
   return Object.assign(socket, {
+    openStatuses,
     async sendNode(node: WireNode) {
-      if (node.tag !== 'message') return sendNode(node);
+      if (node.tag !== 'message') {
+        for (const each of confirmationsOf(openStatuses, node, creds.me?.id)) await sendNode(each);
+        return;
+      }
       const wanted = taking.getStore();
       if (wanted?.node !== null || node.attrs.id !== wanted.id) return sendNode(await asAnswer(node, keys));
       wanted.node = node;

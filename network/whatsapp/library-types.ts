@@ -161,6 +161,8 @@ export interface LibrarySocket {
   messageRetryManager?: { addRecentMessage(chat: string, id: string, message: WireMessage): void } | null;
   /** Ours: see `library-socket.ts`. */
   askers: Askers;
+  openStatuses: Map<string, WireNode['attrs']>;
+  sendNode(node: WireNode): Promise<void>;
   end(error: Error | undefined): unknown;
   query(node: WireNode): Promise<WireNode>;
   /** Encrypts the bytes of a stanza for this connection and sends them. */

@@ -10,6 +10,7 @@ import { createFrameGate } from './frame-gate.ts';
 import { createInbox, namesOf } from './inbox.ts';
 import { createKeyStore } from './keys.ts';
 import { passBuffer } from './library-events.ts';
+import { receiveStanza } from './library-stanzas.ts';
 import type { LibraryConfig, LibraryEvents, LibraryLog, WireNode } from './library-types.ts';
 import { downloadReceived } from './media/received.ts';
 import { createMediaServers } from './media/servers.ts';
@@ -17,7 +18,7 @@ import { handleOneByOne } from './one-by-one.ts';
 import { knownAddressOf } from './recipients.ts';
 import { forgetAnswersAndStanzas, onAck } from './session-acks.ts';
 import { onMessage } from './session-arrivals.ts';
-import type { Connection, SessionDeps, WhatsAppContext } from './session-context.ts';
+import { type Connection, isOwn, type SessionDeps, type WhatsAppContext } from './session-context.ts';
 import { afterRefusal, closeGently, end, endedSession, fail, onUnheard } from './session-end.ts';
 import { listenToFacts, onGroupChanges } from './session-facts.ts';
 import { keepCreds, pairingCode, unlink } from './session-pairing.ts';
@@ -194,7 +195,11 @@ function listen(session: WhatsAppContext, connection: Connection): void {
     const read = readEnding({ message, statusCode, cause: undefined });
     if (isCurrent() && read.to === 'end') end(session, read.reason, read.error);
   });
-  ws.prependListener('frame', (frame: unknown) => endSyncs(frame));
+  ws.prependListener('frame', (frame: unknown) => {
+    endSyncs(frame);
+    const answer = receiveStanza(socket, frame, (jid) => isOwn(session, jid));
+    if (answer && isCurrent()) socket.sendNode(answer).catch(() => undefined);
+  });
   ws.on('CB:notification,type:server_sync', (node: WireNode) => syncOtherCollections(socket, node));
   ws.on('CB:ack,class:message', (node: WireNode) => onAck(session, node));
   ev.on('connection.update', (update) => {

@@ -166,6 +166,7 @@ export class Connection implements LiveConnection {
   }
 
   #takeQuestion(device: LinkedDevice, stanza: Stanza): void {
+    if (stanza.attrs.type === 'result') device.confirm('iq', stanza.attrs.id ?? '');
     if (stanza.attrs.type === 'result' || stanza.attrs.type === 'error') return;
     const [what] = children(stanza);
     if (what?.tag === 'remove-companion-device') {

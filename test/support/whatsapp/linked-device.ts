@@ -100,9 +100,12 @@ export class LinkedDevice {
     this.isCaughtUp = true;
   }
 
-  /** The device has confirmed a stanza, by its kind and id. */
-  confirm(tag: string, id: string): void {
-    const at = this.pending.findIndex((stanza) => stanza.tag === tag && stanza.attrs.id === id);
+  /** The device has confirmed a stanza, by its kind and id; by a receipt only if that names the same recipient. */
+  confirm(tag: string, id: string, receipt?: { recipient: string | undefined }): void {
+    const at = this.pending.findIndex(
+      ({ tag: kind, attrs }) =>
+        kind === tag && attrs.id === id && (!receipt || receipt.recipient === attrs.recipient),
+    );
     if (at >= 0) this.pending.splice(at, 1);
   }
 }

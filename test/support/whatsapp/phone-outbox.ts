@@ -23,6 +23,8 @@ export interface SendOptions {
   isHosted?: boolean;
   /** A one-to-one chat shows only that address. */
   hidesOther?: boolean;
+  /** As `status`, the network puts a status into a stanza of its own. */
+  tag?: 'message' | 'status';
 }
 
 /** Sends a message; `chat` is a number's JID, a group, or `status@broadcast` with its audience. Returns its id. */
@@ -279,7 +281,7 @@ function sendToMany(
       encs.push(node('enc', { v: '2', type: told.type }, told.bytes));
     }
     encs.push(node('enc', { v: '2', type: 'skmsg' }, sealed));
-    device.deliver(node('message', chatAttrs(phone, chat, group, options), encs));
+    device.deliver(node(options.tag ?? 'message', chatAttrs(phone, chat, group, options), encs));
   }
 }
 

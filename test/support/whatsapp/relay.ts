@@ -35,7 +35,7 @@ export function takeReceipt(world: World, from: LinkedDevice, stanza: Stanza): v
   const { to = '', id = '', type } = stanza.attrs;
   const items = children(child(stanza, 'list'), 'item').map((item) => item.attrs.id!);
   const ids = [id, ...items];
-  for (const each of ids) from.confirm('message', each);
+  for (const each of ids) from.confirm('message', each, { recipient: stanza.attrs.recipient });
   from.connection?.send(
     node('ack', { class: 'receipt', id, from: to, type, participant: stanza.attrs.participant }),
   );
