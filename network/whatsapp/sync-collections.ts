@@ -1,5 +1,5 @@
 import type { LibrarySocket, WireNode } from './library-types.ts';
-import { childrenOf } from './wire/nodes.ts';
+import { childOf, childrenOf } from './wire/nodes.ts';
 
 /** The parts of an account's state, by the network's names. */
 const COLLECTIONS: ReadonlySet<string> = new Set([
@@ -21,17 +21,37 @@ export async function syncOtherCollections(socket: LibrarySocket, node: WireNode
 
 /**
  * Completes the answer to a query for changes. The library repeats the query for each collection that is
- * missing or has more changes to come, without a pause and without end, whatever the network answers.
+ * missing or has more changes to come, without a pause and without end, whatever the network answers. It takes a change
+ * of ours for done though the network refused it, so a refusal becomes the answer.
  */
 export function endSyncs(frame: unknown): void {
-  const { tag, content } = frame as Partial<WireNode>;
-  const sync =
-    tag === 'iq' && Array.isArray(content) && (content as WireNode[]).find((each) => each.tag === 'sync');
+  const iq = frame as WireNode;
+  const sync = iq.tag === 'iq' ? childOf(iq, 'sync') : undefined;
   if (!sync) return;
-  const given = Array.isArray(sync.content) ? (sync.content as WireNode[]) : [];
+  const given = [...childrenOf(sync)];
+  const refusal = given.length === 1 ? childOf(given[0], 'error') : undefined;
+  if (refusal) {
+    iq.content = [refusal];
+    return;
+  }
   // Collections that do arrive have increasing versions, so they end by themselves.
   for (const { attrs, content: changes } of given) if (!changes?.length) attrs.has_more_patches = 'false';
   const names = new Set(given.map(({ attrs }) => attrs.name));
   const left = [...COLLECTIONS].filter((name) => !names.has(name));
   sync.content = [...given, ...left.map((name) => ({ tag: 'collection', attrs: { name } }))];
+}
+
+/** The network's code for a change of something that another device has changed just before. */
+const CONFLICT = 409;
+const TRIES = 4;
+
+/** Changes the account's state. The library fetches the changes of others before each try. */
+export async function changeState<T>(change: () => Promise<T>): Promise<T> {
+  for (let left = TRIES; ; left -= 1) {
+    try {
+      return await change();
+    } catch (err) {
+      if ((err as { data?: unknown } | null)?.data !== CONFLICT || left === 1) throw err;
+    }
+  }
 }

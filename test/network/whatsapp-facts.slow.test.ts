@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { SendRefused, SendUnavailable } from '@posthorn/core/network/driver.ts';
 import { waitFor } from '../support/process.ts';
 import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
-import { children, type Stanza } from '../support/whatsapp/nodes.ts';
+import { children, type Stanza, type WireMessage } from '../support/whatsapp/nodes.ts';
 import { firstFetch, pairWhatsApp, startNetwork, until, type WhatsAppInstance } from './whatsapp-harness.ts';
 
 let network: WhatsAppNetwork;
@@ -140,6 +140,34 @@ test('changes by the instance reach the phone, and the answer has the revision o
   );
   await friend.receipt(id, 'read');
   await until(() => instance.changes.some((change) => change.kind === 'starred'), 'the star');
+});
+
+// whatsmeow makes such a change anew, too: the network refuses the patch within an answer that is no error.
+test('a change by the instance is made although the phone has changed something just before', async (t) => {
+  const [own, friend] = [newPhone(), newPhone()];
+  const instance = await pairWhatsApp(t, network, own);
+  await firstFetch(own);
+  const id = friend.text(own, 'Hi');
+  await until(() => instance.inbound.length === 1, 'a text');
+  const { session } = instance;
+  await waitFor(() =>
+    session.act('chat_pin', { chat: friend.jid, pinned: true }).catch((err: unknown) => {
+      if (err instanceof SendUnavailable) return null;
+      throw err;
+    }),
+  );
+  const before = (collection: string, index: string[], value: WireMessage) => {
+    network.faults.beforePatch = () => own.publish(collection, index, value);
+  };
+  before('regular_low', ['archive', friend.jid], { archiveChatAction: { archived: true } });
+  await session.act('chat_pin', { chat: friend.jid, pinned: false });
+  before('regular_high', ['mute', friend.jid], { muteAction: { muted: true, muteEndTimestamp: -1 } });
+  await session.act('star', { chat: friend.jid, target: { id, from_me: false }, starred: true });
+  before('critical_block', ['setting_locale'], { localeSetting: { locale: 'pt_BR' } });
+  await session.act('profile_update', { name: 'Acme' });
+  const made = own.phone.mutations.map(({ index: [kind] }) => kind);
+  assert.deepEqual(made, ['pin_v1', 'pin_v1', 'star', 'setting_pushName']);
+  await fact(instance, 'chat', ({ archived }) => archived === true);
 });
 
 for (const addressing of ['pn', 'lid'] as const)

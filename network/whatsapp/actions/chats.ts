@@ -4,6 +4,7 @@ import type { NetworkFact } from '@posthorn/core/network/facts.ts';
 import { readTail } from '../known-messages.ts';
 import { nextRevision, type WhatsAppContext } from '../session-context.ts';
 import { keysToRead } from '../session-read.ts';
+import { changeState } from '../sync-collections.ts';
 import { tell } from '../tell-facts.ts';
 import { type Actions, ask } from './action.ts';
 
@@ -69,7 +70,9 @@ async function change(
   patch: object,
   factOf: (revision: number, at: Date) => NetworkFact,
 ): Promise<{ revision: number }> {
-  await ask(session, (socket) => socket.chatModify(patch, index), { 404: 'message_not_found' });
+  await ask(session, (socket) => changeState(() => socket.chatModify(patch, index)), {
+    404: 'message_not_found',
+  });
   const revision = nextRevision(session);
   tell(session, async () => [factOf(revision, session.deps.clock.now())]);
   return { revision };

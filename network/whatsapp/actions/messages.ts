@@ -6,6 +6,7 @@ import { forgetAudience, readAudience } from '../audience.ts';
 import { isOwnAdmin } from '../group-admins.ts';
 import { ownJid, type WhatsAppContext } from '../session-context.ts';
 import { relay } from '../session-send.ts';
+import { changeState } from '../sync-collections.ts';
 import { secretOf, unwrap } from '../wire/content.ts';
 import { bodyOf } from '../wire/inbound.ts';
 import { type Composed, keyOf } from '../wire/outbound.ts';
@@ -61,16 +62,15 @@ export const messageActions: Pick<Actions, 'pin' | 'poll_vote' | 'star' | 'statu
   async star(session, { chat, target, starred }) {
     const known = await findNamed(session, chat, target.id);
     const { fromMe, participant } = keyOf(chat, target, known);
-    await ask(session, (socket) =>
-      socket.appPatch({
-        syncAction: { starAction: { starred }, timestamp: session.deps.clock.now().getTime() },
-        index: ['star', chat, target.id, fromMe ? '1' : '0', participant ?? '0'],
-        type: 'regular_high',
-        ...{ apiVersion: 2, operation: SET },
-      }),
-    );
-    const at = session.deps.clock.now();
     const change = {
+      syncAction: { starAction: { starred }, timestamp: session.deps.clock.now().getTime() },
+      index: ['star', chat, target.id, fromMe ? '1' : '0', participant ?? '0'],
+      type: 'regular_high',
+      ...{ apiVersion: 2, operation: SET },
+    };
+    await ask(session, (socket) => changeState(() => socket.appPatch(change)));
+    const at = session.deps.clock.now();
+    const told = {
       networkId: target.id,
       chat,
       from: ownJid(session),
@@ -78,7 +78,7 @@ export const messageActions: Pick<Actions, 'pin' | 'poll_vote' | 'star' | 'statu
       kind: 'starred',
       starred,
     } as const;
-    session.arrivals.run(() => session.sink.changes([change])).catch(() => undefined);
+    session.arrivals.run(() => session.sink.changes([told])).catch(() => undefined);
     return {};
   },
 

@@ -6,6 +6,7 @@ import { blockedFact } from '../blocked.ts';
 import type { LibraryBusinessProfile, LibraryProduct } from '../library-shop-types.ts';
 import type { LibrarySocket } from '../library-types.ts';
 import { nameOf, nextRevision, ownJid, type WhatsAppContext } from '../session-context.ts';
+import { changeState } from '../sync-collections.ts';
 import { tell } from '../tell-facts.ts';
 import { type Account, accountsQuestion, readAccounts } from '../wire/accounts.ts';
 import { withoutDevice } from '../wire/jids.ts';
@@ -128,7 +129,7 @@ async function readProfile(session: WhatsAppContext) {
 
 /** The network does not report changes by this device, so the event is emitted to the library here. */
 async function setName(session: WhatsAppContext, socket: LibrarySocket, name: string): Promise<void> {
-  await socket.updateProfileName(name);
+  await changeState(() => socket.updateProfileName(name));
   const { me } = session.creds;
   if (me) socket.ev.emit('creds.update', { me: { ...me, name } });
 }

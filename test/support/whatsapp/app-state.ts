@@ -48,6 +48,9 @@ export function answerAppState(world: World, device: LinkedDevice, stanza: Stanz
     const known = collectionOf(world, phone, name);
     const version = Number(asked.attrs.version ?? 0);
     const patch = child(asked, 'patch');
+    const before = patch ? world.faults.beforePatch : null;
+    if (before) world.faults.beforePatch = null;
+    before?.();
     if (patch && version !== known.patches.length) {
       return node('collection', { name, type: 'error' }, [node('error', { code: '409', text: 'conflict' })]);
     }

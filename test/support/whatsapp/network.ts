@@ -84,6 +84,7 @@ export async function startWhatsAppNetwork(options: NetworkOptions = {}): Promis
     pairing: null,
     preKeys: null,
     hidesDevices: new Set(),
+    beforePatch: null,
     ignoresRejections: false,
     namesLid: null,
     groupQuestions: null,

@@ -79,6 +79,8 @@ export interface Faults {
   preKeys: ((number: string) => 'spoilt' | 'none' | null) | null;
   /** Numbers of whose devices the network tells none. */
   hidesDevices: ReadonlySet<string>;
+  /** Called once, before the next change of the account's state by a device is looked at. */
+  beforePatch: (() => void) | null;
 }
 
 /** A device that asks to be paired. */
