@@ -54,6 +54,7 @@ export async function createContext(
     fetchRoute: createFetchRoute({ agent, proxy: request.proxy, ca: deps.ca }),
     connection: null,
     phase: 'opening',
+    isStateFetched: false,
     qrsShown: 0,
     answers: createAnswers({
       timeoutMs: deps.sendTimeoutMs,

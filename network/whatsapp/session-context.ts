@@ -93,6 +93,8 @@ export interface WhatsAppContext {
   /** `live`: logged in. `ended` is final. */
   phase: 'opening' | 'live' | 'closing' | 'ended';
   isPaired: boolean;
+  /** Whether this session has fetched all of the account's state; others before it may have. */
+  isStateFetched: boolean;
   qrsShown: number;
   answers: Answers;
   stanzas: Stanzas;

@@ -27,7 +27,7 @@ import { onReceipt } from './session-receipts.ts';
 import { forgetSent, messageFor, noteAsker } from './session-retries.ts';
 import { sendMessage } from './session-send.ts';
 import { noteWithheld, resumeWithheld } from './session-withheld.ts';
-import { endSyncs, syncOtherCollections } from './sync-collections.ts';
+import { endSyncs, syncLate, syncOtherCollections } from './sync-collections.ts';
 import { onTimeLock } from './time-lock.ts';
 import { runAs, runAsNobody, wrapCalls } from './unheard.ts';
 import { mayMatter } from './wire/jids.ts';
@@ -196,7 +196,7 @@ function listen(session: WhatsAppContext, connection: Connection): void {
     if (isCurrent() && read.to === 'end') end(session, read.reason, read.error);
   });
   ws.prependListener('frame', (frame: unknown) => {
-    endSyncs(frame);
+    if (endSyncs(frame)) session.isStateFetched = true;
     const answer = receiveStanza(socket, frame, (jid) => isOwn(session, jid));
     if (answer && isCurrent()) socket.sendNode(answer).catch(() => undefined);
   });
@@ -206,7 +206,11 @@ function listen(session: WhatsAppContext, connection: Connection): void {
     if (isCurrent()) onUpdate(session, connection, update);
   });
   ev.on('creds.update', (update) => {
-    if (isCurrent()) gate.hold(keepCreds(session, update));
+    if (!isCurrent()) return;
+    gate.hold(keepCreds(session, update));
+    // The library tells all of them again now and then.
+    const isNew = update !== session.creds && (update.accountSyncCounter || update.myAppStateKeyId);
+    if (isNew) syncLate(session, socket);
   });
   listenToFacts(session, ev);
 }

@@ -102,6 +102,8 @@ export class Phone {
   readonly #sessions = new Map<string, SignalSession[]>();
   readonly #senderKeys = new Map<string, { key: SenderKey; told: Set<string> }>();
   readonly #known = new Map<string, KnownSenderKeys>();
+  /** A phone that is slow gives a new device its history only when it is told to. */
+  isSlow = false;
   /** Histories of more than a few chats come as a file. */
   givesHistoryAs: 'part of the message' | 'file' = 'part of the message';
   /** Large changes of its chats come as files. */

@@ -75,7 +75,7 @@ function answerTimeLock({ faults: { timeLock } }: World): Answer {
 /** The device is ready: a new one gets its history now, when its prekeys are there. */
 function becomeActive(world: World, device: LinkedDevice): Answer {
   const phone = world.phones.get(device.number)!;
-  if (!device.isWelcomed) setImmediate(() => welcome(world, phone, device));
+  if (!device.isWelcomed && !phone.isSlow) setImmediate(() => welcome(world, phone, device));
   return NOTHING;
 }
 
