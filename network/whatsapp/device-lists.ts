@@ -5,7 +5,7 @@
 import type { LibrarySocket, WireNode } from './library-types.ts';
 import { ownJid, ownLid, type WhatsAppContext } from './session-context.ts';
 import { withoutDevice } from './wire/jids.ts';
-import { childOf } from './wire/nodes.ts';
+import { childOf, childrenOf } from './wire/nodes.ts';
 
 /** Somebody has linked or removed a device: all of them are asked for with the next message. */
 export function onDevices(socket: LibrarySocket, { attrs }: WireNode): void {
@@ -19,6 +19,16 @@ export function onDevices(socket: LibrarySocket, { attrs }: WireNode): void {
 /** The account has. */
 export function onOwnDevices(session: WhatsAppContext, socket: LibrarySocket, node: WireNode): void {
   if (childOf(node, 'devices')) forget(socket, [userOf(ownJid(session)), userOf(ownLid(session))]);
+}
+
+/** Takes errors about the devices of single people out of an answer: the library would read nothing of the others. */
+export function dropDeviceErrors(frame: unknown): void {
+  const iq = frame as WireNode;
+  const list = iq.tag === 'iq' ? childOf(childOf(iq, 'usync'), 'list') : undefined;
+  for (const user of childrenOf(list)) {
+    const devices = childOf(user, 'devices');
+    if (childOf(devices, 'error')) user.content = childrenOf(user).filter((each) => each !== devices);
+  }
 }
 
 function forget({ userDevicesCache }: LibrarySocket, users: readonly (string | undefined)[]): void {

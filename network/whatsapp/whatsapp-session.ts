@@ -4,7 +4,7 @@ import { act } from './actions.ts';
 import { forgetAudience } from './audience.ts';
 import { learnBlocked, onAccountSync } from './blocked.ts';
 import { createContext } from './create-context.ts';
-import { onDevices, onOwnDevices } from './device-lists.ts';
+import { dropDeviceErrors, onDevices, onOwnDevices } from './device-lists.ts';
 import { endingOf, readEnding } from './disconnects.ts';
 import { createFrameGate } from './frame-gate.ts';
 import { createInbox, namesOf } from './inbox.ts';
@@ -197,6 +197,7 @@ function listen(session: WhatsAppContext, connection: Connection): void {
   });
   ws.prependListener('frame', (frame: unknown) => {
     if (endSyncs(frame)) session.isStateFetched = true;
+    dropDeviceErrors(frame);
     const answer = receiveStanza(socket, frame, (jid) => isOwn(session, jid));
     if (answer && isCurrent()) socket.sendNode(answer).catch(() => undefined);
   });

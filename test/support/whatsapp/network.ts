@@ -83,7 +83,7 @@ export async function startWhatsAppNetwork(options: NetworkOptions = {}): Promis
     onMessage: null,
     pairing: null,
     preKeys: null,
-    hidesDevices: new Set(),
+    devices: null,
     beforePatch: null,
     ignoresRejections: false,
     namesLid: null,

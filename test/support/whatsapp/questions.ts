@@ -214,7 +214,10 @@ function protocolAnswer(
   if (protocol === 'status') return node('status', { t: seconds() }, Buffer.from(phone.about));
   if (protocol === 'disappearing_mode') return node('disappearing_mode', { duration: '0', t: seconds() });
   if (protocol !== 'devices') return null;
-  if (world.faults.hidesDevices.has(phone.number)) return node('devices', {}, [node('device-list')]);
+  const fault = world.faults.devices?.(phone.number);
+  if (fault === 'none') return node('devices', {}, [node('device-list')]);
+  // As whatsapp-rust knows the network: an error in place of the devices of this one person.
+  if (fault === 'error') return node('devices', {}, [node('error', { code: '404', text: 'item-not-found' })]);
   const linked = [...phone.devices.keys()].map((id) =>
     node('device', { id: String(id), 'key-index': String(id) }),
   );

@@ -77,8 +77,8 @@ export interface Faults {
   ignoresRejections: boolean;
   /** Gives away prekeys of a number with a wrong signature, or none of them; null: whoever asks gets them. */
   preKeys: ((number: string) => 'spoilt' | 'none' | null) | null;
-  /** Numbers of whose devices the network tells none. */
-  hidesDevices: ReadonlySet<string>;
+  /** Tells none of a number's devices, or an error in their place; null: whoever asks is told them. */
+  devices: ((number: string) => 'none' | 'error' | null) | null;
   /** Called once, before the next change of the account's state by a device is looked at. */
   beforePatch: (() => void) | null;
 }
