@@ -55,6 +55,7 @@ export async function createContext(
     connection: null,
     phase: 'opening',
     isStateFetched: false,
+    earlyPresence: null,
     qrsShown: 0,
     answers: createAnswers({
       timeoutMs: deps.sendTimeoutMs,

@@ -95,6 +95,8 @@ export interface WhatsAppContext {
   isPaired: boolean;
   /** Whether this session has fetched all of the account's state; others before it may have. */
   isStateFetched: boolean;
+  /** The presence that was asked for before the phone told the account's name. */
+  earlyPresence: string | null;
   qrsShown: number;
   answers: Answers;
   stanzas: Stanzas;

@@ -11,7 +11,7 @@ import { createInbox, namesOf } from './inbox.ts';
 import { createKeyStore } from './keys.ts';
 import { passBuffer } from './library-events.ts';
 import { receiveStanza } from './library-stanzas.ts';
-import type { LibraryConfig, LibraryEvents, LibraryLog, WireNode } from './library-types.ts';
+import type { LibraryConfig, LibraryEvents, LibraryLog, LibrarySocket, WireNode } from './library-types.ts';
 import { downloadReceived } from './media/received.ts';
 import { createMediaServers } from './media/servers.ts';
 import { handleOneByOne } from './one-by-one.ts';
@@ -209,11 +209,19 @@ function listen(session: WhatsAppContext, connection: Connection): void {
   ev.on('creds.update', (update) => {
     if (!isCurrent()) return;
     gate.hold(keepCreds(session, update));
+    if (update.me?.name) showEarlyPresence(session, socket);
     // The library tells all of them again now and then.
     const isNew = update !== session.creds && (update.accountSyncCounter || update.myAppStateKeyId);
     if (isNew) syncLate(session, socket);
   });
   listenToFacts(session, ev);
+}
+
+/** Shows the presence that was asked for before the account had a name. */
+function showEarlyPresence(session: WhatsAppContext, socket: LibrarySocket): void {
+  const state = session.earlyPresence;
+  session.earlyPresence = null;
+  if (state) socket.sendPresenceUpdate(state).catch(() => undefined);
 }
 
 function onUpdate(

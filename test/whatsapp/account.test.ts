@@ -13,6 +13,7 @@ import {
 import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
 import { startNetworkAndDriver } from '../support/whatsapp/network-driver.ts';
 import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
+import { welcome } from '../support/whatsapp/phone-outbox.ts';
 
 const WAIT_MS = 30_000;
 
@@ -105,6 +106,18 @@ describe('an account of WhatsApp', () => {
     const edit = outbound(ada.jid, 'delete', {}, { target: { id: answer!, from_me: true } });
     await recorded.session.send(edit);
     await ada.message(edit.networkId);
+  });
+
+  // As whatsmeow knows the network: it takes no such presence of an account without a name.
+  it('is shown as online as soon as the phone has told its name, if that was asked before', async () => {
+    const own = newPhone('Ann');
+    own.phone.isSlow = true;
+    const { session } = await pair(own);
+    await session.act('presence_set', { state: 'available' });
+    own.phone.isSlow = false;
+    welcome(network.world, own.phone, own.device);
+    await until(() => own.device.presence === 'available', 'the account is online', WAIT_MS);
+    assert.equal(own.device.pushName, 'Ann');
   });
 
   it('takes JPEG alone as its picture', async () => {

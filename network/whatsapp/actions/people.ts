@@ -62,7 +62,12 @@ export const personActions: Pick<Actions, PeopleOps> = {
 
   async presence_set(session, args) {
     const chat = 'chat' in args ? args.chat : undefined;
-    await ask(session, (socket) => socket.sendPresenceUpdate(args.state, chat), OF_CHAT);
+    const send = (socket: LibrarySocket) => {
+      // The library shows nothing of an account without a name.
+      if (!chat && !session.creds.me?.name) session.earlyPresence = args.state;
+      return socket.sendPresenceUpdate(args.state, chat);
+    };
+    await ask(session, send, OF_CHAT);
     return {};
   },
 
