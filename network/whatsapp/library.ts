@@ -114,6 +114,11 @@ const CHANGED: Readonly<Record<string, { before: string; after: string }>> = {
     before: 'onMutation({ syncAction,',
     after: 'onMutation({ operation, syncAction,',
   },
+  /** It tells the network the account's name, and nothing, as somebody who is available, with each change without one. */
+  '/Socket/socket.js': {
+    before: 'if (creds.me?.name !== name) {',
+    after: 'if (name && creds.me?.name !== name) {',
+  },
   /** Devices without keys do not get the key of a group, and the others get its message all the same. */
   '/Socket/messages-send.js': {
     before: 'if (recipientJids.length > 0 && nodes.length === 0) {',
