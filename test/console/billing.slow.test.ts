@@ -64,6 +64,16 @@ describe('billing', () => {
       entries && panes && panes.y + panes.height <= entries.y,
       'the banner takes room from the chats',
     );
+
+    await open();
+    const late = page.locator('[data-charge=overdue]');
+    await late.waitFor();
+    const invoice = page.getByRole('link', { name: 'Open the invoice' });
+    const charges = await billing.charges.list({ query: { status: 'overdue' } });
+    assert.equal(await invoice.getAttribute('href'), charges.data[0]?.invoice_url);
+    await look();
+    await billing.simulator.act({ body: { action: 'pay' } });
+    await late.waitFor({ state: 'detached' });
     assert.deepEqual(barriers, []);
     assert.deepEqual(faults, []);
   });

@@ -64,6 +64,7 @@ export const billing = {
     pay: '{{amount}} is due on {{date}}.',
     qr: 'QR code to pay by PIX',
     slip: 'Open the boleto',
+    invoice: 'Open the invoice',
     states: {
       pending: 'To be paid',
       confirmed: 'Confirmed',

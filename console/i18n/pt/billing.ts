@@ -66,6 +66,7 @@ export const billing: Translations['billing'] = {
     pay: '{{amount}} vence em {{date}}.',
     qr: 'Código QR para pagar com PIX',
     slip: 'Abrir o boleto',
+    invoice: 'Abrir a fatura',
     states: {
       pending: 'A pagar',
       confirmed: 'Confirmada',

@@ -7,6 +7,7 @@ import { moneyText } from '../../components/money-text.ts';
 import { Cell, Row, RowTable } from '../../components/row-table.tsx';
 import { StateBadge, type Tone } from '../../components/state-badge.tsx';
 import { dateText } from '../../components/time-text.tsx';
+import { isOpen } from './use-billing.ts';
 
 const TONES: Readonly<Record<Charge['status'], Tone>> = {
   pending: 'busy',
@@ -20,11 +21,20 @@ const TONES: Readonly<Record<Charge['status'], Tone>> = {
 };
 const CURRENCY = 'BRL';
 
-/** Shows the open charge with its PIX code or slip, and the earlier ones. */
+/**
+ * The provider's page where a charge can be paid: a slip from the start, any other once it is late, since the service has a
+ * PIX code only for a pending one.
+ */
+function pageToPay({ status, bank_slip_url: slip, invoice_url: invoice }: Charge): string | null {
+  const page = slip ?? (status === 'overdue' ? invoice : null);
+  return page && /^https?:/.test(page) ? page : null;
+}
+
+/** Shows the open charges with what pays them, and the earlier ones. */
 export function Charges({ charges }: { charges: readonly Charge[] }) {
   const { t, i18n } = useTranslation();
   const open = charges.filter(
-    ({ pix_qr_code: qr, bank_slip_url: slip, status }) => (qr || slip) && status === 'pending',
+    (charge) => isOpen(charge) && (charge.pix_qr_code !== null || pageToPay(charge) !== null),
   );
   return (
     <Card title={t('billing.charges.title')}>
@@ -64,6 +74,7 @@ export function Charges({ charges }: { charges: readonly Charge[] }) {
 function ToPay({ charge }: { charge: Charge }) {
   const { t, i18n } = useTranslation();
   const amount = moneyText(charge.amount_cents, CURRENCY, i18n.language);
+  const page = pageToPay(charge);
   return (
     <Group align="start" gap="md">
       {charge.pix_qr_code && (
@@ -80,9 +91,9 @@ function ToPay({ charge }: { charge: Charge }) {
           {t('billing.charges.pay', { amount, date: dateText(charge.due_date, i18n.language) })}
         </Text>
         {charge.pix_copy_paste && <CopyText label="PIX" text={charge.pix_copy_paste} />}
-        {charge.bank_slip_url && /^https?:/.test(charge.bank_slip_url) && (
-          <Anchor href={charge.bank_slip_url} target="_blank" rel="noreferrer" underline="always" size="sm">
-            {t('billing.charges.slip')}
+        {page && (
+          <Anchor href={page} target="_blank" rel="noreferrer" underline="always" size="sm">
+            {t(charge.bank_slip_url ? 'billing.charges.slip' : 'billing.charges.invoice')}
           </Anchor>
         )}
       </Stack>

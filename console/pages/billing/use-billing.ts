@@ -44,6 +44,11 @@ export interface Account {
   charges: readonly Charge[];
 }
 
+/** Whether a charge can still be paid. */
+export function isOpen({ status }: Charge): boolean {
+  return status === 'pending' || status === 'overdue';
+}
+
 /** Shows the payer, the means of payment and the charges. */
 export function usePayer() {
   const { billing } = useAuth();
@@ -57,8 +62,7 @@ export function usePayer() {
       ]);
       return { profile, cards: cards.data, charges: charges.data };
     },
-    refetchInterval: ({ state }) =>
-      state.data?.charges.some(({ status }) => status === 'pending') ? LOOK_EVERY_MS : false,
+    refetchInterval: ({ state }) => (state.data?.charges.some(isOpen) ? LOOK_EVERY_MS : false),
   });
 }
 
