@@ -108,6 +108,15 @@ describe('billing', () => {
     await billing.simulator.act({ body: { action: 'pay' } });
     await page.locator('[data-tone=good]', { hasText: 'Active' }).waitFor();
     assert.equal(await page.getByText('Awaits payment').count(), 0);
+
+    await page.getByRole('button', { name: 'Cancel the subscription' }).waitFor();
+    await billing.simulator.act({ body: { action: 'chargeback' } });
+    await waitFor(async () => (await billing.subscriptions.current()).status === 'suspended', 30_000);
+    await page.reload();
+    await page.locator('[data-tone=bad]', { hasText: 'Suspended' }).waitFor();
+    // The service refuses each of them now.
+    for (const name of [/^Cancel the subscription/, /^Change with/, /^Add .+ \(R\$/])
+      assert.equal(await page.getByRole('button', { name }).count(), 0);
     assert.deepEqual(faults, []);
   });
 });

@@ -26,7 +26,6 @@ export function CurrentPlan(props: CurrentPlanProps) {
   const { t, i18n } = useTranslation();
   const { subscription, awaitsPayment, mayPay, changes } = props;
   const { status } = subscription;
-  const isOver = isEnded(subscription);
   const error =
     changes.changePlan.error ?? changes.cancel.error ?? changes.addItem.error ?? changes.removeItem.error;
   return (
@@ -56,7 +55,7 @@ export function CurrentPlan(props: CurrentPlanProps) {
       {subscription.cancel_at_period_end && <Text size="sm">{t('billing.plan.ending')}</Text>}
       <Items {...props} />
       {error && <ApiError error={error} />}
-      {mayPay && !isOver && (
+      {mayPay && mayChange(subscription) && (
         <Group align="end">
           <ChangePlan {...props} />
           {!subscription.cancel_at_period_end && (
@@ -73,8 +72,9 @@ export function CurrentPlan(props: CurrentPlanProps) {
   );
 }
 
-function isEnded({ status }: Subscription): boolean {
-  return status === 'cancelled' || status === 'expired';
+/** Whether the service takes another plan, further add-ons or the end; a suspended subscription is paid first. */
+function mayChange({ status }: Subscription): boolean {
+  return status === 'trialing' || status === 'active' || status === 'past_due';
 }
 
 function ChangePlan({ subscription, offered, changes: { changePlan } }: CurrentPlanProps) {
@@ -110,7 +110,7 @@ function Items({ subscription, offered, mayPay, changes }: CurrentPlanProps) {
   const { t, i18n } = useTranslation();
   const { id } = subscription;
   const mine = subscription.items.filter(({ type }) => type === 'addon');
-  const mayAdd = mayPay && !isEnded(subscription) && !subscription.cancel_at_period_end;
+  const mayAdd = mayPay && mayChange(subscription) && !subscription.cancel_at_period_end;
   const addable = mayAdd ? offered.addons : [];
   if (mine.length + addable.length === 0) return null;
   return (
