@@ -1,4 +1,5 @@
 import { TextInput } from '@mantine/core';
+import { localMoment } from './local-moment.ts';
 
 /** A moment in the user's own time zone, which is sent in UTC. */
 export function MomentInput(props: {
@@ -15,16 +16,11 @@ export function MomentInput(props: {
     <TextInput
       {...input}
       type="datetime-local"
-      value={value ? localOf(value) : ''}
+      value={value ? localMoment(value) : ''}
       onChange={(event) => {
         const at = new Date(event.target.value);
         onChange(Number.isNaN(at.getTime()) ? '' : at.toISOString());
       }}
     />
   );
-}
-
-function localOf(iso: string): string {
-  const at = new Date(iso);
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
