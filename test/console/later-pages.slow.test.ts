@@ -103,6 +103,31 @@ describe('a later page of a list', () => {
     await page.context().close();
   });
 
+  test('that has nothing ends the list, also where the service counts no further', async () => {
+    const body = { url: 'http://127.0.0.1:9/hook', events: ['call.*' as const] };
+    const { id } = await company.client.webhooks.create({ body });
+    const rows = Array.from({ length: ROWS }, (_, nth) => ({
+      ...{ id: 1_000 - nth, webhook_id: id, webhook_url: body.url, event_id: `event-${nth}`, attempt: 1 },
+      ...{ event_type: 'call.received', success: true, status_code: 200, error_class: '', response: '' },
+      ...{ payload: '', created_at: '2026-01-31T12:00:00.000Z' },
+    }));
+    const page = await enterConsole(started, { next: '/instances', email: company.email });
+    await page.getByRole('link', { name: 'Balcão' }).waitFor();
+    let later = 0;
+    await page.route(/\/logs\?/, (route) => {
+      const asked = Number(new URL(route.request().url()).searchParams.get('page'));
+      if (asked > 1) later += 1;
+      const data = asked > 1 ? [] : rows;
+      return route.fulfill({ json: { data, total: 10_000, total_capped: true, page: asked, limit: ROWS } });
+    });
+    await page.evaluate(`history.pushState({}, '', '/console/webhooks/${id}')`);
+    const more = page.getByRole('button', { name: 'Load more' });
+    await more.scrollIntoViewIfNeeded();
+    await more.waitFor({ state: 'detached' });
+    assert.equal(later, 1);
+    await page.context().close();
+  });
+
   test('that is refused because the session is over leads to the sign-in', async () => {
     const { client, email } = await makeCompany(started.server);
     const page = await enterConsole(started, { next: '/settings?tab=keys', email });

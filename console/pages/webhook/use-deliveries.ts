@@ -25,7 +25,9 @@ export function useDeliveries(webhookId: string) {
       const query = { page, limit: PAGE };
       const answer = await client.webhooks.logs({ webhookId, query }, { ...(signal && { signal }) });
       const { data, total, total_capped: isCapped } = answer;
-      return { rows: data, next: isCapped || page * PAGE < total ? page + 1 : undefined };
+      // The total is capped on the last page too, and on those behind it.
+      const hasMore = data.length > 0 && (isCapped || page * PAGE < total);
+      return { rows: data, next: hasMore ? page + 1 : undefined };
     },
     refetchInterval: LOOK_EVERY_MS,
   });
