@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { Request } from 'playwright-core';
 import { sends } from '../../console/i18n/pt/sends.ts';
 import { findBarriers } from './support/browser.ts';
 import { makeCompany } from './support/company.ts';
-import { PASSWORD, signIn } from './support/person.ts';
+import { enterConsole, PASSWORD, signIn } from './support/person.ts';
 import { useConsole } from './support/use-console.ts';
 
 const TO = '5511987650002';
+const FILE = { name: 'list.txt', mimeType: 'text/plain', buffer: Buffer.from('bread') };
 
 const started = useConsole();
 
@@ -122,5 +124,40 @@ describe('the form to send', () => {
         [[-23.5505, -0.05]],
       );
       await context.close();
+    });
+});
+
+describe('a large file has the time that a slow line needs', () => {
+  for (const [where, next, path, button] of [
+    ['in the form to send', `/messages/new?kind=document&to=${TO}`, '/messages/document', 'Send a document'],
+    ['in a chat', `/chats?chat=${TO}@s.whatsapp.net`, '/messages/document', 'Send'],
+    ['on the page of the media', '/messages/media?', '/media', 'Upload'],
+  ] as const)
+    test(where, async () => {
+      const { server } = started;
+      const { email, instanceId } = await makeCompany(server);
+      const page = await enterConsole(started, { next: `${next}&instance=${instanceId}`, email });
+      const isUpload = (request: Request) => request.method() === 'POST' && request.url().endsWith(path);
+      const asked = Promise.withResolvers<void>();
+      const held = Promise.withResolvers<void>();
+      let uploads = 0;
+      await page.route(`**${path}`, async (route) => {
+        if (!isUpload(route.request())) return route.fallback();
+        uploads += 1;
+        asked.resolve();
+        await held.promise;
+        await route.continue();
+      });
+      const buffer = Buffer.alloc(4_000_000, 'bread ');
+      await page.locator('input[type=file]').setInputFiles({ ...FILE, buffer });
+      await page.clock.install();
+      await page.getByRole('button', { name: button, exact: true }).click();
+      await asked.promise;
+      await page.clock.fastForward(120_000);
+      const answer = page.waitForResponse((response) => isUpload(response.request()));
+      held.resolve();
+      assert.ok((await answer).ok());
+      assert.equal(uploads, 1);
+      await page.context().close();
     });
 });

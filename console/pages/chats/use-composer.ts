@@ -1,5 +1,6 @@
 import { useIsMutating, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useClient } from '../../api/api-context.ts';
+import { timeFor } from '../../api/time-for.ts';
 import { useIdempotencyKey } from '../../api/use-idempotency-key.ts';
 
 export interface Draft {
@@ -35,7 +36,10 @@ export function useComposer(instanceId: string, to: string, onSent: (draft: Draf
       const method = BY_MIME.find(([prefix]) => file.type.startsWith(prefix))?.[1] ?? 'sendDocument';
       const captioned = text && method !== 'sendAudio' ? { caption: text } : {};
       const named = method === 'sendDocument' ? { file_name: file.name } : {};
-      return client.messages[method]({ ...common, body: { ...body, ...captioned, ...named, file } });
+      return client.messages[method](
+        { ...common, body: { ...body, ...captioned, ...named, file } },
+        timeFor(file),
+      );
     },
     onSuccess: (_, draft) => {
       renew();

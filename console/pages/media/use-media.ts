@@ -1,6 +1,7 @@
 import type { MediaItem } from '@posthorn/sdk/index.ts';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useClient } from '../../api/api-context.ts';
+import { timeFor } from '../../api/time-for.ts';
 import { useFeed } from '../../api/use-feed.ts';
 
 const PAGE = 50;
@@ -21,7 +22,7 @@ export function useMedia(instanceId: string, mimeType: string) {
     },
   });
   const upload = useMutation({
-    mutationFn: (file: File) => client.media.upload({ instanceId, body: { file } as never }),
+    mutationFn: (file: File) => client.media.upload({ instanceId, body: { file } as never }, timeFor(file)),
     onSuccess: refresh,
   });
   const remove = useMutation({

@@ -1,6 +1,7 @@
 import type { Playground, PlaygroundMessage, PlaygroundSent } from '@posthorn/sdk/index.ts';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useClient } from '../../api/api-context.ts';
+import { timeFor } from '../../api/time-for.ts';
 
 /** No event reports the playground's messages to a company. */
 const LOOK_EVERY_MS = 1_000;
@@ -28,7 +29,7 @@ export function usePlaygroundSend(onSent: (sent: PlaygroundSent) => void) {
   return useMutation<PlaygroundSent, Error, Draft>({
     mutationFn: async ({ kind, body, file }) => {
       const media = file ? { media_base64: await dataUrlOf(file), file_name: file.name } : {};
-      return client.playground.send({ body: { kind, ...body, ...media } as never });
+      return client.playground.send({ body: { kind, ...body, ...media } as never }, timeFor(file));
     },
     onSuccess: (sent) => {
       onSent(sent);

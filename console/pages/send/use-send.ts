@@ -1,6 +1,7 @@
-import type { Client, SendAccepted } from '@posthorn/sdk/index.ts';
+import type { CallOptions, Client, SendAccepted } from '@posthorn/sdk/index.ts';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useClient } from '../../api/api-context.ts';
+import { timeFor } from '../../api/time-for.ts';
 import { useIdempotencyKey } from '../../api/use-idempotency-key.ts';
 import type { SendKind } from '../../api/use-send-kinds.ts';
 
@@ -13,7 +14,7 @@ export interface Draft {
 }
 export type Sent = Pick<SendAccepted, 'message_id'> & { isScheduled: boolean };
 
-type Method = (input: object) => Promise<SendAccepted>;
+type Method = (input: object, options: CallOptions) => Promise<SendAccepted>;
 
 /** Sends the form's content with its idempotency key, or schedules it for later. */
 export function useSend(instanceId: string) {
@@ -25,10 +26,11 @@ export function useSend(instanceId: string) {
     mutationFn: async ({ kind, body, file, sendAt }) => {
       const input = { instanceId, idempotencyKey: key };
       if (!sendAt) {
-        const { message_id } = await methodOf(
-          client,
-          kind,
-        )({ ...input, body: { ...body, ...(file && { file }) } });
+        const method = methodOf(client, kind);
+        const { message_id } = await method(
+          { ...input, body: { ...body, ...(file && { file }) } },
+          timeFor(file),
+        );
         return { message_id, isScheduled: false };
       }
       const media = file ? { media_id: await store(client, instanceId, file) } : {};
@@ -51,5 +53,6 @@ function methodOf(client: Client, { method }: SendKind): Method {
 
 /** Stores a file first, since a scheduled send cannot carry one. */
 async function store(client: Client, instanceId: string, file: File): Promise<string> {
-  return (await client.media.upload({ instanceId, body: { file } as never })).media_id;
+  const stored = await client.media.upload({ instanceId, body: { file } as never }, timeFor(file));
+  return stored.media_id;
 }
