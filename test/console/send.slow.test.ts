@@ -100,6 +100,27 @@ describe('the form to send', () => {
     assert.deepEqual(faults, []);
   });
 
+  test('schedules a file once however often it is tried', async () => {
+    const { server } = started;
+    const { client, email, instanceId } = await makeCompany(server);
+    const next = `/messages/new?instance=${instanceId}&kind=document&to=${TO}`;
+    const page = await enterConsole(started, { next, email });
+    await page.locator('input[type=file]').setInputFiles(FILE);
+    await page.getByLabel('Send at').fill('2027-01-31T12:00');
+    await page.route('**/messages/scheduled', async (route) => {
+      await route.fetch();
+      await route.abort('connectionreset');
+    });
+    await page.getByRole('button', { name: 'Schedule the send' }).click();
+    await page.getByText('the message cannot be sent twice').waitFor();
+    await page.unroute('**/messages/scheduled');
+    await page.getByRole('button', { name: 'Schedule the send' }).click();
+    await page.getByRole('link', { name: 'Open the scheduled messages' }).waitFor();
+    assert.equal((await client.scheduled.list({ instanceId })).data.length, 1);
+    assert.equal((await client.media.list({ instanceId })).data.length, 1);
+    await page.context().close();
+  });
+
   for (const [locale, latitude, label] of [
     ['en-US', '-23.5505', 'Send a location'],
     ['pt-BR', '-23,5505', 'Enviar uma localização'],

@@ -2,6 +2,7 @@ import type { CallOptions, Client, SendAccepted } from '@posthorn/sdk/index.ts';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useClient } from '../../api/api-context.ts';
 import { timeFor } from '../../api/time-for.ts';
+import { useDraft } from '../../api/use-draft.ts';
 import { useIdempotencyKey } from '../../api/use-idempotency-key.ts';
 import type { SendKind } from '../../api/use-send-kinds.ts';
 
@@ -21,6 +22,18 @@ export function useSend(instanceId: string) {
   const client = useClient();
   const queries = useQueryClient();
   const { key, handlers, changed } = useIdempotencyKey(`send ${instanceId}`);
+  // Another try must name the same media: a key goes with one content.
+  const [stored, setStored] = useDraft<{ file: File; id: string } | null>(`send ${instanceId} stored`, null);
+  /** Stores a file first, since a scheduled send cannot carry one. */
+  const idOf = async (file: File): Promise<string> => {
+    if (stored?.file === file) return stored.id;
+    const { media_id: id } = await client.media.upload(
+      { instanceId, body: { file } as never },
+      timeFor(file),
+    );
+    setStored({ file, id });
+    return id;
+  };
   const send = useMutation<Sent, Error, Draft>({
     ...handlers,
     mutationFn: async ({ kind, body, file, sendAt }) => {
@@ -33,7 +46,7 @@ export function useSend(instanceId: string) {
         );
         return { message_id, isScheduled: false };
       }
-      const media = file ? { media_id: await store(client, instanceId, file) } : {};
+      const media = file ? { media_id: await idOf(file) } : {};
       const { message_id } = await client.scheduled.create({
         ...input,
         body: { type: kind.path as 'text', send_at: sendAt, body: { ...body, ...media } },
@@ -49,10 +62,4 @@ export function useSend(instanceId: string) {
 function methodOf(client: Client, { method }: SendKind): Method {
   const [group, name] = method.split('.') as ['messages' | 'status', string];
   return (client[group] as unknown as Record<string, Method>)[name] as Method;
-}
-
-/** Stores a file first, since a scheduled send cannot carry one. */
-async function store(client: Client, instanceId: string, file: File): Promise<string> {
-  const stored = await client.media.upload({ instanceId, body: { file } as never }, timeFor(file));
-  return stored.media_id;
 }
