@@ -100,6 +100,27 @@ describe('the form to send', () => {
     assert.deepEqual(faults, []);
   });
 
+  test('says at its field what is wrong with a scheduled send', async () => {
+    const { server } = started;
+    const { email, instanceId } = await makeCompany(server);
+    const next = `/messages/new?instance=${instanceId}&kind=link-preview&to=${TO}`;
+    const page = await enterConsole(started, { next, email });
+    await page.getByRole('textbox', { name: 'Text', exact: true }).fill('We open at eight');
+    await page.getByRole('textbox', { name: 'Url' }).fill('https://bread.example.test/');
+    const at = page.getByLabel('Send at');
+    await at.fill('2027-01-31T12:00');
+    const submit = page.getByRole('button', { name: 'Schedule the send' });
+    await submit.click();
+    await page.locator('textarea[aria-invalid=true]').waitFor();
+    await page.getByText('must contain the url', { exact: true }).waitFor();
+    await page.getByRole('textbox', { name: 'Text', exact: true }).fill('See https://bread.example.test/');
+    await at.fill('2026-01-31T12:00');
+    await submit.click();
+    await page.locator('input[type=datetime-local][aria-invalid=true]').waitFor();
+    await page.getByText('must be in the future', { exact: true }).waitFor();
+    await page.context().close();
+  });
+
   test('schedules a file once however often it is tried', async () => {
     const { server } = started;
     const { client, email, instanceId } = await makeCompany(server);

@@ -17,14 +17,16 @@ import { Preview } from './preview.tsx';
 import { SchemaField } from './schema-field.tsx';
 import { type Sent, useSend } from './use-send.ts';
 
-/** A form for any kind of send, made from the contract, with a preview of the phone and the request beside it. */
-export function SendForm(props: {
+interface SendFormProps {
   instanceId: string;
   kinds: readonly SendKind[];
   /** The form's initial state. */
   first: { path: string; values: Values };
   children: (sent: Sent, onAgain: () => void) => ReactNode;
-}) {
+}
+
+/** A form for any kind of send, made from the contract, with a preview of the phone and the request beside it. */
+export function SendForm(props: SendFormProps) {
   const { t } = useTranslation();
   const { instanceId, kinds, first } = props;
   const { baseUrl } = useAuth();
@@ -79,6 +81,7 @@ export function SendForm(props: {
           label={t('messages.form.sendAt')}
           description={t('messages.form.sendAtHint')}
           maw={560}
+          error={errorOfField(t, send.error, 'send_at')}
           value={sendAt}
           onChange={(value) => {
             setSendAt(value);
