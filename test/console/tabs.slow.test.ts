@@ -74,6 +74,22 @@ describe('a tab', () => {
     await page.context().close();
   });
 
+  test('whose session has ended shows the address of a file again that was typed into its form', async () => {
+    const mine = await makeCompany(started.server);
+    const next = `/messages/new?instance=${mine.instanceId}&kind=image`;
+    const page = await enterConsole(started, { next, email: mine.email });
+    await page.getByText('An address', { exact: true }).click();
+    const address = page.getByRole('textbox', { name: 'Media url' });
+    await address.fill('https://files.example.test/bread.png');
+    const body = { current_password: PASSWORD, new_password: NEW_PASSWORD };
+    await mine.client.auth.changePassword({ body });
+    await page.getByText('Your session has ended. Sign in to go on.').waitFor();
+    await signIn(page, mine.email, NEW_PASSWORD);
+    await page.getByLabel('What to send').waitFor();
+    assert.equal(await address.inputValue(), 'https://files.example.test/bread.png');
+    await page.context().close();
+  });
+
   test('becomes that of another user who signs in with Google or GitHub in another one', async () => {
     const { server } = started;
     const mine = await makeCompany(server);

@@ -17,7 +17,7 @@ export function MediaSource(props: {
 }) {
   const { t } = useTranslation();
   const { kind, values, file, onChange } = props;
-  const [way, setWay] = useState<Way>(values.media_id ? 'media_id' : 'file');
+  const [way, setWay] = useState<Way>(() => SOURCES.find((source) => values[source]) ?? 'file');
   return (
     <Stack gap="xs">
       <SegmentedControl
