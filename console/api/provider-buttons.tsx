@@ -8,7 +8,7 @@ const NAMES = { google: 'Google', github: 'GitHub' };
 /** A button for each social login that is enabled here; nothing while they are unknown, or if there is none. */
 export function ProviderButtons({ mode }: { mode: 'login' | 'signup' }) {
   const { t } = useTranslation();
-  const { stranger } = useAuth();
+  const { stranger, baseUrl } = useAuth();
   const { data } = useQuery({
     queryKey: ['oauth', 'providers'],
     queryFn: ({ signal }) => stranger.oauth.providers({}, { signal }),
@@ -21,7 +21,7 @@ export function ProviderButtons({ mode }: { mode: 'login' | 'signup' }) {
         <Button
           key={provider}
           component="a"
-          href={`/v1/auth/oauth/${provider}/start?mode=${mode}`}
+          href={`${baseUrl}/v1/auth/oauth/${provider}/start?mode=${mode}`}
           variant="default"
           fullWidth
         >

@@ -57,6 +57,24 @@ describe('the links of mails', () => {
     assert.equal(new URL((await asked).url()).searchParams.get('client_id'), 'console');
   });
 
+  test('an enabled social login is a way in also behind a path', async () => {
+    const { server, browser } = started;
+    const { page } = await browser.visit();
+    // As a proxy does that passes on what is below the path, and as the service does that knows of it.
+    await page.route(`${server.url}/posthorn/**`, async (route) => {
+      const response = await route.fetch({ url: route.request().url().replace('/posthorn/', '/') });
+      const isPage = response.headers()['content-type']?.startsWith('text/html');
+      const body = (await response.body())
+        .toString()
+        .replace('href="/console/"', 'href="/posthorn/console/"');
+      await route.fulfill(isPage ? { response, body } : { response });
+    });
+    await page.goto(`${server.url}/posthorn/console/login`);
+    const link = page.getByRole('link', { name: 'Sign in with GitHub' });
+    const start = `${server.url}/posthorn/v1/auth/oauth/github/start?mode=login`;
+    assert.equal(new URL((await link.getAttribute('href')) ?? '', page.url()).href, start);
+  });
+
   test('a sign-up that began elsewhere ends here, and leaves no token in the address', async () => {
     const { server, browser } = started;
     const { page, faults } = await browser.visit();
