@@ -142,6 +142,33 @@ describe('the form to send', () => {
     await page.context().close();
   });
 
+  test('keeps the lines of a vCard, and of a text above buttons', async () => {
+    const { server } = started;
+    const { client, email, instanceId } = await makeCompany(server);
+    const next = `/messages/new?instance=${instanceId}&kind=contact&to=${TO}`;
+    const page = await enterConsole(started, { next, email });
+    const cards = ['Ana', 'Bia'].map((name) => `BEGIN:VCARD\nVERSION:3.0\nFN:${name}\nEND:VCARD`);
+    for (const _ of cards) await page.getByRole('button', { name: 'Add one' }).click();
+    for (const [at, card] of cards.entries()) {
+      const group = page.getByRole('group', { name: `Contact ${at + 1}` });
+      await group.getByRole('textbox', { name: 'Vcard' }).fill(card);
+    }
+    await page.getByRole('button', { name: 'Send contact cards' }).click();
+    await page.getByRole('link', { name: 'Open the message' }).waitFor();
+    const { data } = await client.messages.list({ instanceId, query: { type: 'contact' } });
+    const contacts = data[0]?.content.contacts as { vcard: string }[];
+    assert.deepEqual(
+      contacts.map(({ vcard }) => vcard),
+      cards,
+    );
+    await page.getByRole('button', { name: 'Send another' }).click();
+    await page.getByLabel('What to send').selectOption('Send a text with a button that opens a link');
+    const above = page.getByRole('textbox', { name: 'Body text' });
+    await above.fill('We are open.\nOrder here:');
+    assert.equal(await above.inputValue(), 'We are open.\nOrder here:');
+    await page.context().close();
+  });
+
   for (const [locale, latitude, label] of [
     ['en-US', '-23.5505', 'Send a location'],
     ['pt-BR', '-23,5505', 'Enviar uma localização'],

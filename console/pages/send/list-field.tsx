@@ -1,12 +1,13 @@
-import { Button, Fieldset, Group, Input, Stack, Text, Textarea, TextInput } from '@mantine/core';
+import { Button, Fieldset, Group, Input, Stack, Text, Textarea } from '@mantine/core';
+import type { ComponentType } from 'react';
 import { useTranslation } from 'react-i18next';
 import { fieldHint, fieldName } from '../../api/field-words.ts';
 import type { FieldSchema } from '../../api/use-send-kinds.ts';
 import type { FieldProps } from './field-props.ts';
 import type { Values } from './fields.ts';
 
-/** A list: texts one a line, and a group of fields for each object. */
-export function ListField(props: FieldProps) {
+/** A list: texts one a line, and a group of fields for each object, each drawn by `Field`. */
+export function ListField(props: FieldProps & { Field: ComponentType<FieldProps> }) {
   const { t } = useTranslation();
   const { name, schema, value, required, onChange } = props;
   const items = Array.isArray(value) ? (value as unknown[]) : [];
@@ -62,10 +63,11 @@ function Groups(props: {
   items: readonly Values[];
   fields: [name: string, schema: FieldSchema][];
   needed: readonly string[];
+  Field: ComponentType<FieldProps>;
   onChange: (items: Values[]) => void;
 }) {
   const { t } = useTranslation();
-  const { name, schema, items, fields, needed, onChange } = props;
+  const { name, schema, items, fields, needed, Field, onChange } = props;
   const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema;
   const shown = items.length < minItems ? [...items, ...Array(minItems - items.length).fill({})] : items;
   const change = (at: number, field: string, value: unknown) =>
@@ -86,13 +88,13 @@ function Groups(props: {
         <Fieldset key={at} legend={`${fieldName(t, name.replace(/s$/, ''))} ${at + 1}`}>
           <Stack gap="xs">
             {fields.map(([field, of]) => (
-              <FieldOfGroup
+              <Field
                 key={field}
                 name={field}
                 schema={of}
                 required={needed.includes(field)}
                 value={item[field]}
-                onChange={(value) => change(at, field, value)}
+                onChange={(value) => change(at, field, value === '' ? undefined : value)}
               />
             ))}
           </Stack>
@@ -111,22 +113,5 @@ function Groups(props: {
         )}
       </Group>
     </Stack>
-  );
-}
-
-/** A field of a group; the rows of a section are groups again. */
-function FieldOfGroup(props: FieldProps) {
-  const { t } = useTranslation();
-  const { name, schema, required, value, onChange } = props;
-  if (schema.type === 'array') return <ListField {...props} />;
-  return (
-    <TextInput
-      label={fieldName(t, name)}
-      description={fieldHint(t, schema)}
-      required={required}
-      maxLength={schema.maxLength}
-      value={typeof value === 'string' ? value : ''}
-      onChange={(event) => onChange(event.target.value || undefined)}
-    />
   );
 }

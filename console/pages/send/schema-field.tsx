@@ -8,6 +8,8 @@ import { NumberField } from './number-field.tsx';
 
 /** A text whose limit is at least this gets a field with several lines. */
 const LONG_CHARS = 60_000;
+/** Texts that have lines, however long they may be: a field with one line joins what is pasted. */
+const OF_LINES: readonly string[] = ['vcard', 'body_text'];
 
 /** The input for a field, with the values, meaning and limits of its schema. */
 export function SchemaField(props: FieldProps) {
@@ -22,7 +24,7 @@ export function SchemaField(props: FieldProps) {
     maw: 560,
   };
   const text = typeof value === 'string' ? value : '';
-  if (schema.type === 'array') return <ListField {...props} />;
+  if (schema.type === 'array') return <ListField {...props} Field={SchemaField} />;
   if (schema.type === 'boolean')
     return (
       <Checkbox
@@ -53,7 +55,7 @@ export function SchemaField(props: FieldProps) {
       />
     );
   if (schema.format === 'date-time') return <MomentInput {...common} value={text} onChange={onChange} />;
-  if ((schema.maxLength ?? 0) > LONG_CHARS)
+  if ((schema.maxLength ?? 0) > LONG_CHARS || OF_LINES.includes(props.name))
     return (
       <Textarea
         {...common}
