@@ -1,4 +1,4 @@
-import { replaceEqualDeep, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, replaceEqualDeep, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { askAgainAfterMs, isPassing } from '../session/connection.ts';
 import { useAuth } from './api-context.ts';
@@ -84,6 +84,25 @@ export function useFeed<Row, Cursor>(options: {
     isFetchingNextPage,
     fetchNextPage,
   };
+}
+
+/**
+ * Puts what an action has changed of a row into a list of `useFeed`; null takes the row out. Reading the first page again
+ * does not show it in later ones.
+ */
+export function changeRow<Row>(
+  queries: QueryClient,
+  list: { queryKey: readonly unknown[]; isIt: (row: Row) => boolean },
+  change: Partial<Row> | null,
+): void {
+  queries.setQueryData<FeedPage<Row, unknown>>(
+    list.queryKey,
+    (now) =>
+      now && {
+        ...now,
+        rows: now.rows.flatMap((row) => (list.isIt(row) ? (change ? [{ ...row, ...change }] : []) : [row])),
+      },
+  );
 }
 
 /** Whether the next page of one list is that of the other: a cursor may be only the number of a page. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { LACKS } from '@posthorn/network/whatsapp-cloud/lacks.ts';
+import { waitFor } from '../support/process.ts';
 import { findBarriers, openBrowser, PHONE, type TestBrowser } from './support/browser.ts';
 import { type Company, makeCompany } from './support/company.ts';
 import { type ConsoleServer, startConsoleServer } from './support/console-server.ts';
@@ -22,13 +23,12 @@ after(async () => {
 });
 
 /** An instance with an official number, which the sandbox provides. */
-async function connectOfficial(): Promise<string> {
+async function connectOfficial(phone: string): Promise<string> {
   const { client } = company;
-  const number = (await server.sandbox('/cloud/numbers', { phone: '5511988880009' })) as Record<
-    string,
-    string
-  >;
-  const { id } = await client.instances.create({ body: { name: 'Official', driver: 'whatsapp-cloud' } });
+  const number = (await server.sandbox('/cloud/numbers', { phone })) as Record<string, string>;
+  const { id } = await client.instances.create({
+    body: { name: `Official ${phone}`, driver: 'whatsapp-cloud' },
+  });
   await client.instances.giveCredentials({
     instanceId: id,
     body: {
@@ -38,6 +38,7 @@ async function connectOfficial(): Promise<string> {
       app_secret: number.app_secret ?? '',
     },
   });
+  await waitFor(async () => (await client.instances.get({ instanceId: id })).state === 'CONNECTED');
   return id;
 }
 
@@ -95,7 +96,7 @@ describe('an official number', () => {
 describe('templates of an official number', () => {
   // long: one template, from its making to its end
   test('are made with an example of each placeholder, shown with the state of their review, and deleted', async () => {
-    const instanceId = await connectOfficial();
+    const instanceId = await connectOfficial('5511988880009');
     const { page, faults } = await browser.visit();
     await page.goto(`${server.url}/console/login`);
     await signIn(page, company.email, PASSWORD);
@@ -134,6 +135,38 @@ describe('templates of an official number', () => {
     await page.getByText('There is no template yet.').waitFor();
     assert.deepEqual((await company.client.templates.list({ instanceId })).templates, []);
     assert.deepEqual(faults, []);
+  });
+
+  test('leave a list of several pages when they are deleted', async () => {
+    const instanceId = await connectOfficial('5511988880012');
+    const names = Array.from({ length: 100 }, (_, nth) => `order_${100 + nth}`);
+    const { page } = await browser.visit();
+    const next = `/messages/templates?instance=${instanceId}`;
+    await page.route(/\/templates(\?|\/order_)/, (route) => {
+      const url = new URL(route.request().url());
+      if (route.request().method() === 'DELETE') {
+        names.splice(names.indexOf(url.pathname.split('/').at(-1)!), 1);
+        return route.fulfill({ status: 204 });
+      }
+      const from = Number(url.searchParams.get('cursor') ?? 0);
+      const templates = names.slice(from, from + 50).map((name) => ({
+        ...{ id: name, name, language: 'en_US', category: 'UTILITY', status: 'APPROVED', components: [] },
+        ...{ quality: null, rejected_reason: null },
+      }));
+      const next_page_cursor = from + 50 < names.length ? String(from + 50) : undefined;
+      return route.fulfill({ json: { templates, ...(next_page_cursor && { next_page_cursor }) } });
+    });
+    await page.goto(`${server.url}/console/login?next=${encodeURIComponent(next)}`);
+    await signIn(page, company.email, PASSWORD);
+    await page.getByText('order_100').waitFor();
+    await page.getByRole('button', { name: 'Load more' }).scrollIntoViewIfNeeded();
+    const row = page.locator('tbody tr', { hasText: 'order_151' });
+    await row.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await row.waitFor({ state: 'detached' });
+    await page.getByText('order_152').waitFor();
+    await page.context().close();
   });
 
   test('are no view of an instance whose network has none', async () => {

@@ -1,15 +1,16 @@
 import type { AdminInstance, Company, Feedback } from '@posthorn/sdk/index.ts';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useAuth } from '../../api/api-context.ts';
-import { useFeed } from '../../api/use-feed.ts';
+import { changeRow, useFeed } from '../../api/use-feed.ts';
 
 const PAGE = 50;
 
 /** All companies, and suspending one or taking it up again. */
 export function useCompanies() {
   const { client } = useAuth();
+  const queryKey = ['admin', 'companies'];
   const list = useFeed<Company, number>({
-    queryKey: ['admin', 'companies'],
+    queryKey,
     idOf: ({ id }) => id,
     read: async (page = 1, signal) => {
       const { data, total } = await client.admin.listCompanies(
@@ -19,7 +20,7 @@ export function useCompanies() {
       return { rows: data, next: page * PAGE < total ? page + 1 : undefined };
     },
   });
-  const change = useAdminChange(({ id, suspend }: { id: number; suspend: boolean }) =>
+  const change = useAdminChange(queryKey, ({ id, suspend }: { id: number; suspend: boolean }) =>
     client.admin[suspend ? 'suspendCompany' : 'reactivateCompany']({ companyId: id }),
   );
   return { list, change };
@@ -42,8 +43,9 @@ export function useAllInstances() {
 /** Lists the events of the payment provider; one of them can be processed again. */
 export function useProviderEvents() {
   const { billing } = useAuth();
+  const queryKey = ['admin', 'provider events'];
   const list = useFeed<Awaited<ReturnType<typeof billing.admin.listEvents>>['data'][number], number>({
-    queryKey: ['admin', 'provider events'],
+    queryKey,
     idOf: ({ id }) => id,
     read: async (before, signal) => {
       const query = { before, limit: PAGE };
@@ -51,14 +53,15 @@ export function useProviderEvents() {
       return { rows: page.data, next: page.next_before ?? undefined };
     },
   });
-  return { list, reprocess: useAdminChange((id: number) => billing.admin.reprocessEvent({ id })) };
+  return { list, reprocess: useAdminChange(queryKey, (id: number) => billing.admin.reprocessEvent({ id })) };
 }
 
 /** Lists the feedback of users; each can be marked as done. */
 export function useFeedback() {
   const { client } = useAuth();
+  const queryKey = ['admin', 'feedback'];
   const list = useFeed<Feedback, number>({
-    queryKey: ['admin', 'feedback'],
+    queryKey,
     idOf: ({ id }) => id,
     read: async (before, signal) => {
       const query = { before, limit: PAGE };
@@ -66,16 +69,22 @@ export function useFeedback() {
       return { rows: page.data, next: page.next_before ?? undefined };
     },
   });
-  const change = useAdminChange(({ id, state }: { id: number; state: 'open' | 'done' }) =>
+  const change = useAdminChange(queryKey, ({ id, state }: { id: number; state: 'open' | 'done' }) =>
     client.feedback.update({ id, body: { state } }),
   );
   return { list, change };
 }
 
-function useAdminChange<Input>(run: (input: Input) => Promise<unknown>) {
+/** Changes one row of a list; the answer has what changed. */
+function useAdminChange<Row extends { id: number }, Input>(
+  queryKey: readonly unknown[],
+  run: (input: Input) => Promise<Row>,
+) {
   const queries = useQueryClient();
   return useMutation({
     mutationFn: run,
+    onSuccess: (changed) =>
+      changeRow<Row>(queries, { queryKey, isIt: ({ id }) => id === changed.id }, changed),
     onSettled: () => queries.invalidateQueries({ queryKey: ['admin'] }),
   });
 }

@@ -1,7 +1,7 @@
 import type { Chat, Message } from '@posthorn/sdk/index.ts';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useClient } from '../../api/api-context.ts';
-import { useFeed } from '../../api/use-feed.ts';
+import { changeRow, useFeed } from '../../api/use-feed.ts';
 
 const PAGE = 50;
 /** Later pages are larger, because a company has few requests a minute. */
@@ -9,6 +9,15 @@ const NEXT_PAGE = 200;
 
 export const CHAT_FILTERS = ['all', 'unread', 'archived'] as const;
 export type ChatFilter = (typeof CHAT_FILTERS)[number];
+
+/** Whether a list of chats with this filter has the chat. */
+function isAmong(
+  show: ChatFilter,
+  { archived, unread_count: unread, marked_unread: isMarked }: Chat,
+): boolean {
+  if (show === 'unread') return unread > 0 || isMarked;
+  return archived === (show === 'archived');
+}
 
 /** The chats of an instance, the latest activity first. */
 export function useChats(instanceId: string, show: ChatFilter) {
@@ -65,6 +74,11 @@ export function useChatChange(instanceId: string, chatId: string) {
       client.chats[what]({ instanceId, chatId, body: body as never }) as Promise<Chat>,
     onSuccess: (chat) => {
       queries.setQueryData(['chats', instanceId, 'one', chatId], chat);
+      const isIt = ({ chat_jid: id }: Chat) => id === chat.chat_jid;
+      for (const show of CHAT_FILTERS) {
+        const queryKey = ['chats', instanceId, 'list', show];
+        changeRow(queries, { queryKey, isIt }, isAmong(show, chat) ? chat : null);
+      }
       return queries.invalidateQueries({ queryKey: ['chats', instanceId, 'list'] });
     },
   });

@@ -1,7 +1,7 @@
 import type { ScheduledSend } from '@posthorn/sdk/index.ts';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useClient } from '../../api/api-context.ts';
-import { useFeed } from '../../api/use-feed.ts';
+import { changeRow, useFeed } from '../../api/use-feed.ts';
 
 const PAGE = 50;
 const LOOK_EVERY_MS = 10_000;
@@ -10,8 +10,9 @@ const LOOK_EVERY_MS = 10_000;
 export function useScheduled(instanceId: string) {
   const client = useClient();
   const queries = useQueryClient();
+  const queryKey = ['scheduled', instanceId];
   const list = useFeed<ScheduledSend, number>({
-    queryKey: ['scheduled', instanceId],
+    queryKey,
     idOf: ({ id }) => id,
     refetchInterval: LOOK_EVERY_MS,
     read: async (page = 1, signal) => {
@@ -25,6 +26,10 @@ export function useScheduled(instanceId: string) {
   });
   const cancel = useMutation({
     mutationFn: (scheduledId: string) => client.scheduled.remove({ instanceId, scheduledId }),
+    onSuccess: (_, scheduledId) => {
+      const isIt = ({ id }: ScheduledSend) => id === scheduledId;
+      changeRow(queries, { queryKey, isIt }, { status: 'cancelled' });
+    },
     onSettled: () => queries.invalidateQueries({ queryKey: ['scheduled'] }),
   });
   return { list, cancel };

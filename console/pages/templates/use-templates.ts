@@ -1,7 +1,7 @@
 import type { CreateTemplateBody, MessageTemplate } from '@posthorn/sdk/index.ts';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useClient } from '../../api/api-context.ts';
-import { useFeed } from '../../api/use-feed.ts';
+import { changeRow, useFeed } from '../../api/use-feed.ts';
 
 const PAGE = 50;
 
@@ -27,7 +27,11 @@ export function useTemplates(instanceId: string) {
   const remove = useMutation({
     mutationFn: ({ name, language }: Pick<MessageTemplate, 'name' | 'language'>) =>
       client.templates.remove({ instanceId, templateName: name, query: { language } }),
-    onSuccess,
+    onSuccess: (_, { name, language }) => {
+      const isIt = (row: MessageTemplate) => row.name === name && row.language === language;
+      changeRow(queries, { queryKey, isIt }, null);
+      return onSuccess();
+    },
   });
   return { list, create, remove };
 }
