@@ -87,7 +87,17 @@ export const sendLinkButtonBody = z
   .meta({ id: 'SendLinkButtonRequest' });
 
 const templateParameter = z
-  .looseObject({ type: z.string().min(1).max(40) })
+  .looseObject({
+    type: z.string().min(1).max(40),
+    text: z
+      .string()
+      .optional()
+      .meta({ description: 'The text in place of the placeholder, where the type is text' }),
+    parameter_name: z
+      .string()
+      .optional()
+      .meta({ description: 'The name of the placeholder, in templates whose placeholders have names' }),
+  })
   .meta({ description: 'A parameter as Meta defines it, e.g. {"type": "text", "text": "Ana"}' });
 
 const templateComponent = z.object({

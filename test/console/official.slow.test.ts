@@ -137,6 +137,59 @@ describe('templates of an official number', () => {
     assert.deepEqual(faults, []);
   });
 
+  test('are sent with the values of their placeholders', async () => {
+    const phone = '5511988880011';
+    const instanceId = await connectOfficial(phone);
+    await company.client.templates.create({
+      instanceId,
+      body: {
+        ...{ name: 'order_left', language: 'en_US', category: 'UTILITY' },
+        components: [
+          { type: 'BODY', text: 'Hi {{1}}, your order left.', example: { body_text: [['Ana']] } },
+          {
+            type: 'BUTTONS',
+            buttons: [
+              { type: 'URL', text: 'Follow it', url: 'https://bread.example.test/{{1}}', example: ['a'] },
+            ],
+          },
+        ],
+      },
+    });
+    await server.sandbox(`/cloud/numbers/${phone}/templates/order_left/review`, { status: 'APPROVED' });
+    const { page } = await browser.visit();
+    const next = `/messages/new?instance=${instanceId}&kind=approved-template&to=5511987650062`;
+    await page.goto(`${server.url}/console/login?next=${encodeURIComponent(next)}`);
+    await signIn(page, company.email, PASSWORD);
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('order_left');
+    await page.getByRole('textbox', { name: 'Language' }).fill('en_US');
+    const add = page.getByRole('button', { name: 'Add one' });
+    const component = (n: number) => page.getByRole('group', { name: `Component ${n}` });
+    const fillParameter = async (n: number, text: string) => {
+      await component(n).getByRole('button', { name: 'Add one' }).click();
+      const parameter = component(n).getByRole('group', { name: 'Parameter 1' });
+      await parameter.getByRole('textbox', { name: 'Type' }).fill('text');
+      await parameter.getByRole('textbox', { name: 'Text', exact: true }).fill(text);
+    };
+    await add.click();
+    await component(1).getByRole('combobox', { name: 'Type' }).selectOption('body');
+    await fillParameter(1, 'Bia');
+    await add.last().click();
+    await component(2).getByRole('combobox', { name: 'Type' }).selectOption('button');
+    await component(2).getByRole('textbox', { name: 'Sub type' }).fill('url');
+    await component(2).getByRole('textbox', { name: 'Index' }).fill('0');
+    await fillParameter(2, '1001');
+    await page.getByRole('button', { name: 'Send a template that Meta has approved' }).click();
+    await page.getByRole('link', { name: 'Open the message' }).waitFor();
+    const { data } = await company.client.messages.list({ instanceId, query: { type: 'approved_template' } });
+    assert.deepEqual(data[0]?.content.components, [
+      { type: 'body', parameters: [{ type: 'text', text: 'Bia' }] },
+      { type: 'button', sub_type: 'url', index: 0, parameters: [{ type: 'text', text: '1001' }] },
+    ]);
+    const messageId = data[0]?.message_id ?? '';
+    await waitFor(async () => (await company.client.messages.get({ instanceId, messageId })).sent_at);
+    await page.context().close();
+  });
+
   test('leave a list of several pages when they are deleted', async () => {
     const instanceId = await connectOfficial('5511988880012');
     const names = Array.from({ length: 100 }, (_, nth) => `order_${100 + nth}`);

@@ -44,6 +44,7 @@ export const fieldNames: Translations['fieldNames'] = {
   sub_type: 'Tipo do botão',
   index: 'Posição do botão',
   parameter: 'Valor',
+  parameter_name: 'Nome do espaço',
   parameters: 'Valores',
   start_at: 'Início',
   end_at: 'Fim',
@@ -138,6 +139,10 @@ export const fieldHints: Translations['fieldHints'] = {
     'O tipo do botão: url, quick_reply, copy_code ou flow; só em botões',
   'The position of the button; 0 is the first': 'A posição do botão; 0 é o primeiro',
   'The values of the placeholders, in order': 'Os valores dos espaços, na ordem',
+  'The text in place of the placeholder, where the type is text':
+    'O texto no lugar do espaço, quando o tipo é text',
+  'The name of the placeholder, in templates whose placeholders have names':
+    'O nome do espaço, em modelos cujos espaços têm nomes',
   'The text; it must contain the URL': 'O texto; tem de conter o link',
   'The URL': 'O endereço',
   'The headline of the preview': 'O título da prévia',
