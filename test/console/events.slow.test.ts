@@ -57,6 +57,14 @@ describe('events', () => {
     assert.equal(await page.evaluate('scrollY'), scrolledPx);
     await page.goForward();
     await page.getByRole('dialog').getByText('"three"').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.setViewportSize(DESKTOP);
+    const types = page.getByRole('textbox', { name: /^Types/ });
+    assert.equal(await types.inputValue(), 'text.received');
+    await page.getByRole('link', { name: 'Events', exact: true }).click();
+    await rows.filter({ hasText: 'instance.' }).first().waitFor();
+    assert.equal(await types.inputValue(), '');
     assert.deepEqual(faults, []);
   });
 });

@@ -1,7 +1,6 @@
 import { Button, Code, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
 import type { ListedEvent } from '@posthorn/sdk/index.ts';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/api-error.tsx';
 import { useUsage } from '../../api/use-usage.ts';
@@ -10,6 +9,7 @@ import { TextLink } from '../../components/links.tsx';
 import { Page } from '../../components/page.tsx';
 import { Cell } from '../../components/row-table.tsx';
 import { TimeText } from '../../components/time-text.tsx';
+import { useAddressText } from '../../components/use-address-text.ts';
 import { useSlashKey } from '../../components/use-slash-key.ts';
 import { WindowRows } from '../../components/window-rows.tsx';
 import { EventDrawer } from './event-drawer.tsx';
@@ -64,7 +64,7 @@ function Filters({ filter }: { filter: TailFilter }) {
   const navigate = useNavigate();
   const field = useSlashKey();
   const { data: usage } = useUsage();
-  const [types, setTypes] = useState(filter.types ?? '');
+  const [types, setTypes] = useAddressText(filter.types);
   const go = (instance: string | undefined, wanted: string) =>
     void navigate({ to: '/events', search: { instance, types: wanted || undefined }, replace: true });
   return (
