@@ -4,6 +4,7 @@ import type { Request } from 'playwright-core';
 import { sends } from '../../console/i18n/pt/sends.ts';
 import { findBarriers } from './support/browser.ts';
 import { makeCompany } from './support/company.ts';
+import { passOn } from './support/pass-on.ts';
 import { enterConsole, PASSWORD, signIn } from './support/person.ts';
 import { useConsole } from './support/use-console.ts';
 
@@ -51,7 +52,7 @@ describe('the form to send', () => {
     // The first answers are lost on the way.
     let lost = 0;
     await context.route('**/messages/poll', async (route) => {
-      await route.fetch();
+      await passOn(route);
       lost += 1;
       await route.abort('connectionreset');
     });
@@ -129,7 +130,7 @@ describe('the form to send', () => {
     await page.locator('input[type=file]').setInputFiles(FILE);
     await page.getByLabel('Send at').fill('2027-01-31T12:00');
     await page.route('**/messages/scheduled', async (route) => {
-      await route.fetch();
+      await passOn(route);
       await route.abort('connectionreset');
     });
     await page.getByRole('button', { name: 'Schedule the send' }).click();
