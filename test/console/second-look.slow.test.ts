@@ -1,8 +1,9 @@
 /** A second click, a role that changes, a group that is looked at: what a page shows and does beyond its first use. */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { type Company, makeCompany } from './support/company.ts';
+import { passOn } from './support/pass-on.ts';
 import { enterConsole, PASSWORD } from './support/person.ts';
 import { useConsole } from './support/use-console.ts';
 
@@ -215,6 +216,40 @@ describe('an open page', () => {
     letEdit();
     await bubble('First thing').getByText('edited').waitFor();
     assert.equal(await field.inputValue(), 'Half a change');
+    await page.context().close();
+  });
+
+  test('of the settings shows each as it was last changed, whichever answer comes first', async () => {
+    const page = await enter(`/instances/${company.instanceId}?tab=settings`);
+    const [first, second] = ['Read at once', 'Always online'].map((name) =>
+      page.getByRole('switch', { name }),
+    ) as [Locator, Locator];
+    await first.waitFor();
+    const held = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<void>();
+    let changes = 0;
+    await page.route('**/settings', async (route) => {
+      // It is not read again: the page shows what the answers to its changes said.
+      if (route.request().method() === 'GET') return;
+      changes += 1;
+      if (changes > 1) return route.continue();
+      const response = await passOn(route);
+      answered.resolve();
+      await held.promise;
+      await route.fulfill({ response });
+    });
+    await first.click();
+    await answered.promise;
+    await second.click();
+    await page.getByRole('switch', { name: 'Always online', checked: true }).waitFor();
+    const late = page.waitForResponse('**/settings');
+    held.resolve();
+    await (await late).finished();
+    await page.getByRole('tab', { name: 'Overview' }).click();
+    await page.getByText('History').waitFor();
+    await page.getByRole('tab', { name: 'Settings' }).click();
+    await second.waitFor();
+    assert.deepEqual([await first.isChecked(), await second.isChecked()], [true, true]);
     await page.context().close();
   });
 

@@ -13,7 +13,9 @@ export function useSettings(instanceId: string) {
   const change = useMutation({
     mutationFn: ({ name, value }: { name: keyof InstanceSettings; value: boolean }) =>
       client.instances.updateSettings({ instanceId, body: { [name]: value } }),
-    onSuccess: (saved) => queries.setQueryData(queryKey, saved),
+    // Only this setting: the answer to an earlier change may come after that to a later one.
+    onSuccess: (saved, { name }) =>
+      queries.setQueryData<InstanceSettings>(queryKey, (now) => now && { ...now, [name]: saved[name] }),
   });
   return { settings, change };
 }
