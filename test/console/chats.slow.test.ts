@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { DESKTOP, findBarriers, PHONE } from './support/browser.ts';
 import { makeCompany } from './support/company.ts';
-import { PASSWORD, signIn } from './support/person.ts';
+import { enterConsole, PASSWORD, signIn } from './support/person.ts';
 import { useConsole } from './support/use-console.ts';
 
 const CUSTOMER = '5511987650001';
@@ -101,5 +101,19 @@ describe('chats', () => {
     await page.getByText('Archived', { exact: true }).click();
     await page.getByText('No chat is archived.').waitFor();
     assert.deepEqual(faults, []);
+  });
+
+  test('name a file that one answers by its caption', async () => {
+    const { client, email, instanceId } = await makeCompany(started.server);
+    const [to, file] = ['5511987650028', new Blob(['bread'], { type: 'text/plain' })];
+    await client.messages.sendDocument({ instanceId, body: { to, file, caption: 'The list' } });
+    const next = `/chats?instance=${instanceId}&chat=${to}@s.whatsapp.net`;
+    const page = await enterConsole(started, { next, email });
+    const bubble = page.locator('[data-message]', { hasText: 'The list' });
+    await bubble.getByText('Read').waitFor();
+    await bubble.getByRole('button', { name: 'Actions for this message' }).click();
+    await page.getByRole('menuitem', { name: 'Reply' }).click();
+    await page.getByText('Reply to: The list').waitFor();
+    await page.context().close();
   });
 });

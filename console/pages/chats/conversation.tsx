@@ -3,6 +3,7 @@ import type { Message } from '@posthorn/sdk/index.ts';
 import { type RefObject, useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/api-error.tsx';
+import { textOfMessage } from '../../api/message-status.tsx';
 import { Shown } from '../../api/shown.tsx';
 import { MoreButton } from '../../components/more-button.tsx';
 import { Bubble } from './bubble.tsx';
@@ -116,7 +117,7 @@ function Quote({ message, onDrop }: { message: Message; onDrop: () => void }) {
     <Alert variant="outline" color="gray" mx="xs" py="xs">
       <Group justify="space-between" wrap="nowrap">
         <Text size="sm" className="one-line">
-          {t('chats.replyTo', { text: String(message.content.text ?? message.message_type) })}
+          {t('chats.replyTo', { text: textOfMessage(message) || message.message_type })}
         </Text>
         <Button size="compact-xs" variant="default" onClick={onDrop}>
           {t('common.actions.cancel')}
