@@ -116,4 +116,18 @@ describe('chats', () => {
     await page.getByText('Reply to: The list').waitFor();
     await page.context().close();
   });
+
+  test('offer the caption of a file to be changed, not its name', async () => {
+    const { client, email, instanceId } = await makeCompany(started.server);
+    const [to, file] = ['5511987650029', new Blob(['bread'], { type: 'text/plain' })];
+    await client.messages.sendDocument({ instanceId, body: { to, file, file_name: 'list.txt' } });
+    const next = `/chats?instance=${instanceId}&chat=${to}@s.whatsapp.net`;
+    const page = await enterConsole(started, { next, email });
+    const bubble = page.locator('[data-message]', { hasText: 'list.txt' });
+    await bubble.getByText('Read').waitFor();
+    await bubble.getByRole('button', { name: 'Actions for this message' }).click();
+    await page.getByRole('menuitem', { name: 'Edit' }).click();
+    assert.equal(await page.getByRole('textbox', { name: 'Change the message' }).inputValue(), '');
+    await page.context().close();
+  });
 });

@@ -3,7 +3,6 @@ import type { Message } from '@posthorn/sdk/index.ts';
 import { type KeyboardEvent, type RefObject, useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/api-error.tsx';
-import { textOfMessage } from '../../api/message-status.tsx';
 import { useDraft } from '../../api/use-draft.ts';
 import { isPassing } from '../../session/connection.ts';
 import { AttachButton, AttachedFile } from './attach.tsx';
@@ -26,7 +25,7 @@ export function Composer(props: {
   const label = t(edited ? 'chats.change' : 'chats.write');
   const form = `chat ${props.instanceId} ${props.chatId} ${edited?.message_id ?? 'new'}`;
   const draft = { staysOpen: !edited };
-  const [text, setText] = useDraft(`${form} text`, edited ? textOfMessage(edited) : '', draft);
+  const [text, setText] = useDraft(`${form} text`, edited ? wordsOf(edited) : '', draft);
   const [file, setFile] = useDraft<File | null>(`${form} file`, null, draft);
   const { send, isSending, changed } = useComposer(props.instanceId, props.chatId, (sent) => {
     if (!sent.file?.type.startsWith('audio/')) setText((now) => leftOf(now, sent.text));
@@ -103,6 +102,11 @@ function useFieldFor(messageId: string | undefined): RefObject<HTMLTextAreaEleme
     return () => clearTimeout(timer);
   }, [messageId]);
   return field;
+}
+
+/** The part of a message that an edit replaces: its text, or the caption of its file. */
+function wordsOf({ content }: Message): string {
+  return String(content.text ?? content.caption ?? '');
 }
 
 /** The words that the user typed while a text was being sent. */
