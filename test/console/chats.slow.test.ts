@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { DESKTOP, findBarriers, PHONE } from './support/browser.ts';
 import { makeCompany } from './support/company.ts';
+import { passOn } from './support/pass-on.ts';
 import { enterConsole, PASSWORD, signIn } from './support/person.ts';
 import { useConsole } from './support/use-console.ts';
 
@@ -128,6 +129,33 @@ describe('chats', () => {
     await bubble.getByRole('button', { name: 'Actions for this message' }).click();
     await page.getByRole('menuitem', { name: 'Edit' }).click();
     assert.equal(await page.getByRole('textbox', { name: 'Change the message' }).inputValue(), '');
+    await page.context().close();
+  });
+
+  test('take another answer after one that was lost', async () => {
+    const { client, email, instanceId } = await makeCompany(started.server);
+    const to = '5511987650030';
+    await client.messages.sendText({ instanceId, body: { to, text: 'One thing' } });
+    const next = `/chats?instance=${instanceId}&chat=${to}@s.whatsapp.net`;
+    const page = await enterConsole(started, { next, email });
+    const bubble = page.locator('[data-message]', { hasText: 'One thing' });
+    await bubble.getByText('Read').waitFor();
+    await page.getByRole('textbox', { name: 'Write a message' }).fill('Right');
+    await page.route('**/messages/text', async (route) => {
+      await passOn(route);
+      await route.abort('connectionreset');
+    });
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByText('the message cannot be sent twice').waitFor();
+    await page.unroute('**/messages/text');
+    await bubble.getByRole('button', { name: 'Actions for this message' }).click();
+    await page.getByRole('menuitem', { name: 'Reply' }).click();
+    await page.getByText('Reply to: One thing').waitFor();
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByText('Reply to: One thing').waitFor({ state: 'detached' });
+    const query = { chat_jid: `${to}@s.whatsapp.net`, direction: 'outbound' } as const;
+    const { data } = await client.messages.list({ instanceId, query });
+    assert.ok(data[0]?.quoted_id);
     await page.context().close();
   });
 });

@@ -10,8 +10,7 @@ import { useComposer, type useMessageAct } from './use-composer.ts';
 
 const MENU_CLOSED_MS = 200;
 
-/** The field to write or edit a message. Enter sends; Shift+Enter breaks the line. */
-export function Composer(props: {
+interface ComposerProps {
   instanceId: string;
   chatId: string;
   quotedId: string | undefined;
@@ -19,7 +18,10 @@ export function Composer(props: {
   act: ReturnType<typeof useMessageAct>;
   /** Called with the id of the message that was answered, changed, or left as it is. */
   onDone: (messageId: string | undefined) => void;
-}) {
+}
+
+/** The field to write or edit a message. Enter sends; Shift+Enter breaks the line. */
+export function Composer(props: ComposerProps) {
   const { t } = useTranslation();
   const { edited, act, onDone, quotedId } = props;
   const label = t(edited ? 'chats.change' : 'chats.write');
@@ -32,6 +34,7 @@ export function Composer(props: {
     setFile((now) => (now === sent.file ? null : now));
     onDone(sent.quotedId);
   });
+  useQuoteChange(quotedId, changed);
   const isBusy = isSending || act.isPending;
   const hint = isPassing(send.error) ? t('messages.form.sameKey') : undefined;
   const field = useFieldFor(edited?.message_id ?? quotedId);
@@ -102,6 +105,16 @@ function useFieldFor(messageId: string | undefined): RefObject<HTMLTextAreaEleme
     return () => clearTimeout(timer);
   }, [messageId]);
   return field;
+}
+
+/** Calls `changed` when the user answers another message, or none: the quote is part of what the idempotency key stands for. */
+function useQuoteChange(quotedId: string | undefined, changed: () => void): void {
+  const known = useRef(quotedId);
+  useEffect(() => {
+    if (known.current === quotedId) return;
+    known.current = quotedId;
+    changed();
+  }, [quotedId, changed]);
 }
 
 /** The part of a message that an edit replaces: its text, or the caption of its file. */
