@@ -119,4 +119,27 @@ describe('billing', () => {
       assert.equal(await page.getByRole('button', { name }).count(), 0);
     assert.deepEqual(faults, []);
   });
+
+  test('a subscription that is over keeps its add-ons in sight and offers to remove none', async () => {
+    const { server, browser } = started;
+    const { billing, email } = await makeCompany(server);
+    const document = { document_type: 'cpf', document_number: newCpf(), legal_name: 'Padaria Sol' } as const;
+    await billing.profile.create({ body: { ...document, email } });
+    const { id } = await billing.subscriptions.create({
+      body: { plan_code: 'starter_monthly', billing_type: 'pix' },
+    });
+    const [addon] = (await billing.catalog.listAddons()).data;
+    await billing.subscriptions.addItem({ id, body: { addon_code: addon!.code, quantity: 1 } });
+    const { page } = await browser.visit();
+    await page.goto(`${server.url}/console/login?next=/billing`);
+    await signIn(page, email, PASSWORD);
+    const remove = page.getByRole('button', { name: `Remove: ${addon!.display_name}` });
+    await remove.waitFor();
+    await billing.subscriptions.cancel({ id, body: { at_period_end: false } });
+    await page.reload();
+    await page.locator('[data-tone=idle]', { hasText: 'Cancelled' }).waitFor();
+    await page.getByText(`1 × ${addon!.display_name}`).waitFor();
+    assert.equal(await remove.count(), 0);
+    await page.context().close();
+  });
 });

@@ -110,6 +110,7 @@ function Items({ subscription, offered, mayPay, changes }: CurrentPlanProps) {
   const { t, i18n } = useTranslation();
   const { id } = subscription;
   const mine = subscription.items.filter(({ type }) => type === 'addon');
+  const mayRemove = mayPay && subscription.status !== 'cancelled' && subscription.status !== 'expired';
   const mayAdd = mayPay && mayChange(subscription) && !subscription.cancel_at_period_end;
   const addable = mayAdd ? offered.addons : [];
   if (mine.length + addable.length === 0) return null;
@@ -124,7 +125,7 @@ function Items({ subscription, offered, mayPay, changes }: CurrentPlanProps) {
             {item.quantity} × {item.display_name}
             {item.scheduled_for_next_cycle && ` (${t('billing.plan.fromNextPayment')})`}
           </Text>
-          {mayPay && (
+          {mayRemove && (
             <ConfirmButton
               isInRow
               label={t('billing.plan.removeItem')}
