@@ -39,6 +39,13 @@ describe('an account of WhatsApp', () => {
   const newPhone = (name?: string) => network.phone(newNumber(), name);
   const refused = (reason: string) => (err: unknown) => err instanceof SendRefused && err.reason === reason;
 
+  it('tells the network no presence without a name or a type', async () => {
+    const own = newPhone('Ann');
+    const recorded = await pair(own);
+    await recorded.session.send(outbound(newPhone().jid, 'text', { text: 'Hello' }));
+    assert.equal(own.device.emptyPresences, 0);
+  });
+
   it('that no phone has confirmed yet is logged out without waiting for a login', async () => {
     const recorded = await openRecorded(driver, newKept());
     opened.push(recorded);

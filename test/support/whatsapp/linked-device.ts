@@ -39,6 +39,8 @@ export class LinkedDevice {
   logins = 0;
   /** Logins that found the device logged in already. */
   doubleLogins = 0;
+  /** Presences without a type and a name, which the network may take for those of somebody who is available. */
+  emptyPresences = 0;
   presence: 'available' | 'unavailable' = 'unavailable';
   /** Acks of messages are held back while this is true. */
   holdsAcks = false;

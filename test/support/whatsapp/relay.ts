@@ -89,8 +89,7 @@ export function takeCall(world: World, from: LinkedDevice, stanza: Stanza): void
 
 export function takePresence(world: World, from: LinkedDevice, stanza: Stanza): void {
   const { type, to, name } = stanza.attrs;
-  // The network may take it for one of somebody who is available.
-  if (!type && !name) world.problems.push('A presence that tells nothing');
+  if (!type && !name) from.emptyPresences += 1;
   if (name) from.pushName = name;
   const phone = world.phones.get(from.number)!;
   if (type === 'subscribe' && to) {
