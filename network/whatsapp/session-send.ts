@@ -2,7 +2,6 @@
  * Sends messages: composes them from stored data, uploads their media, stores them encrypted before their bytes
  * leave, and waits for the network's answer. One without an answer is sent again with the same bytes.
  */
-import { randomBytes } from 'node:crypto';
 import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import {
   type MessageTarget,
@@ -12,6 +11,7 @@ import {
   type SendReceipt,
   SendRefused,
 } from '@posthorn/core/network/driver.ts';
+import { drawBytes } from '@posthorn/core/platform/draw-bytes.ts';
 import {
   isStaleGroup,
   mayOtherNamesHelp,
@@ -290,7 +290,7 @@ async function gather(session: WhatsAppContext, message: OutboundMessage): Promi
   const timer = await readTimer(session, message.to);
   const kind = message.type.replace(/^status_/, '');
   const media = message.media && (await uploadMedia(transferOf(session), kind, message.media, now));
-  return { now, secret: randomBytes(32), media, timer, quoted, target, source, status };
+  return { now, secret: Buffer.from(drawBytes(32)), media, timer, quoted, target, source, status };
 }
 
 /** Our own message may be stored under another number than it was sent to. */
