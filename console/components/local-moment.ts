@@ -1,6 +1,7 @@
 /**
- * A moment by the clock of the user, as a field for it has it. Its parts, because older browsers tell the distance from UTC
- * in whole minutes: while one types a year, that of the years 2 and 202 had seconds.
+ * The value of a `datetime-local` field for a moment, by the user's clock. It is made of the parts of the local time, because
+ * older browsers tell the distance from UTC in whole minutes, and that of the years 2 and 202, which one types on the way to
+ * 2026, has seconds.
  */
 export function localMoment(iso: string): string {
   const at = new Date(iso);

@@ -16,7 +16,7 @@ export function onDevices(socket: LibrarySocket, { attrs }: WireNode): void {
   }
 }
 
-/** The account has. */
+/** The account itself has linked or removed one. */
 export function onOwnDevices(session: WhatsAppContext, socket: LibrarySocket, node: WireNode): void {
   if (childOf(node, 'devices')) forget(socket, [userOf(ownJid(session)), userOf(ownLid(session))]);
 }

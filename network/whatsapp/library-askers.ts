@@ -17,7 +17,7 @@ export interface Askers {
   /** A device has asked for these messages. */
   note(ids: readonly string[], asker: Asker): void;
   /** The library sends `message` next, for the device `jid` that asked for it under this id. */
-  find(id: string, jid: string, message: object): void;
+  answerWith(id: string, jid: string, message: object): void;
 }
 
 const ASKED_MAX = 1_000;
@@ -46,7 +46,7 @@ export function answerAskers<T extends { relayMessage: Relay }>(socket: T): T & 
         for (const id of ids) asked.set(nameOf(id, asker.jid), asker);
         while (asked.size > ASKED_MAX) asked.delete(asked.keys().next().value!);
       },
-      find(id: string, jid: string, message: object) {
+      answerWith(id: string, jid: string, message: object) {
         const asker = asked.get(nameOf(id, jid));
         asked.delete(nameOf(id, jid));
         if (asker) askers.set(message, asker);

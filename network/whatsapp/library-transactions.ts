@@ -1,7 +1,7 @@
 /**
  * Replaces `async_hooks` for the library, which keeps the changes of a transaction of its keys in an
  * `AsyncLocalStorage`. Work that it starts in a transaction and does not wait for would go on with one that is over,
- * where its changes are lost: the note that a contact has been given a token was, and so each text gave one.
+ * and lose its changes. It lost the note that a contact had been given a token, so each text gave one.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 

@@ -114,7 +114,7 @@ const CHANGED: Readonly<Record<string, { before: string; after: string }>> = {
     before: 'onMutation({ syncAction,',
     after: 'onMutation({ operation, syncAction,',
   },
-  /** It tells the network the account's name, and nothing, as somebody who is available, with each change without one. */
+  /** It tells the network the account's name in a presence. An empty one, sent for a change without a name, may count as available. */
   '/Socket/socket.js': {
     before: 'if (creds.me?.name !== name) {',
     after: 'if (name && creds.me?.name !== name) {',

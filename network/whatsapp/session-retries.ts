@@ -13,7 +13,7 @@ export async function messageFor(session: WhatsAppContext, key: WireKey): Promis
   const known = await readMessage({ library: session.library, keys: session.request.keys }, chat, key.id);
   // A deleted message has no content left.
   if (!known?.fromMe || !kindOf(known.message)) return undefined;
-  session.connection?.socket.askers.find(key.id, key.participant ?? '', known.message);
+  session.connection?.socket.askers.answerWith(key.id, key.participant ?? '', known.message);
   return known.message;
 }
 

@@ -134,7 +134,7 @@ describe('the messages behind hostile ones arrive:', () => {
     await nextArrives();
   });
 
-  it('behind receipts of kinds that have the names of what all objects have, which are not told', async () => {
+  it('behind receipts of kinds such as `constructor`, which are not told', async () => {
     const { device } = account.own;
     for (const type of ['constructor', 'toString', '__proto__']) {
       const id = randomBytes(8).toString('hex');

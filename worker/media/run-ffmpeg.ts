@@ -14,7 +14,7 @@ export interface FfmpegRun {
   report: string;
 }
 
-/** Longer than any file takes by itself, whose processor time is limited: then the machine is full, and a later try may succeed. */
+/** No file needs this long, since its processor time is limited. When one takes it, the machine is full, and a later try may succeed. */
 const TIMEOUT_MS = 600_000;
 const REPORT_MAX_CHARS = 64 * 1024;
 /** The end of the report, which says why ffmpeg ended, is kept however long the report is. */

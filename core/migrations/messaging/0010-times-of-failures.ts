@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** When the failures of an address were that count for its lock (ACC-8). */
+/** The times of an address's failed logins that count for its lock (ACC-8). */
 export class TimesOfFailures extends Migration {
   override name = '0010-times-of-failures';
 
