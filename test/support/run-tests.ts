@@ -33,10 +33,10 @@ interface Counts {
   skipped: number;
 }
 
-/** Every answer of the whole run is checked against the OpenAPI documents, whoever fetches it. */
-const CHECKS_ANSWERS = new URL('./answers/check-answers-main.ts', import.meta.url).href;
-/** Ends a file that runs on after its tests. */
-const ENDS_LATE = new URL('./end-late-main.ts', import.meta.url).href;
+/** Loaded into every test process before its file. */
+const PRELOADS = ['untracked-promises-main', 'answers/check-answers-main', 'end-late-main'].map(
+  (name) => new URL(`./${name}.ts`, import.meta.url).href,
+);
 /**
  * For a test that hangs, and for a group of files: the longest take two and three minutes, and several times that on a
  * machine with other things to do.
@@ -269,7 +269,7 @@ async function runFiles(
     signal,
     timeout: testLimitMs,
     cwd: projectRoot,
-    execArgv: ['--import', CHECKS_ANSWERS, '--import', ENDS_LATE],
+    execArgv: PRELOADS.flatMap((module) => ['--import', module]),
   });
   stream.on('test:complete', ({ name, file, nesting, details }) => {
     // Each file is reported as a test of its own, named by its path, and each file of a group as a suite.
