@@ -89,10 +89,18 @@ export function isRecent(version: string): boolean {
 
 const UNSHARE = ['/usr/bin/unshare', '--user', '--map-root-user', '--net', '--'];
 
+let wrap: Promise<readonly string[]> | undefined;
+
 /**
- * An empty network namespace, if the kernel lets unprivileged processes create one; many containers don't.
+ * An empty network namespace, if the kernel lets unprivileged processes create one; many containers don't. A process
+ * tries it once.
  */
-async function withoutNetwork(): Promise<readonly string[]> {
+function withoutNetwork(): Promise<readonly string[]> {
+  wrap ??= tryNamespace();
+  return wrap;
+}
+
+async function tryNamespace(): Promise<readonly string[]> {
   if (process.platform !== 'linux') return [];
   const [program, ...args] = UNSHARE as [string, ...string[]];
   return run(program, [...args, '/bin/true'], { timeout: TIMEOUT_MS }).then(
