@@ -130,7 +130,10 @@ async function syncSubscription(deps: TaskDeps, task: Task): Promise<void> {
       addon.quantity * addonPriceCents({ priceCents: addon.price_cents, cycle: addon.cycle }, terms.cycle),
     terms.price_cents,
   );
-  const due = terms.changes_plan ? await dueAfterChange(deps, terms) : null;
+  // A payment may have brought the plan before the provider could be told of it.
+  const isNews =
+    terms.changes_plan || (await deps.provider.readSubscription(terms.provider_id))?.cycle !== terms.cycle;
+  const due = isNews ? await dueAfterChange(deps, terms) : null;
   await deps.provider.updateSubscription(terms.provider_id, {
     valueCents,
     cycle: terms.cycle,
@@ -191,7 +194,7 @@ async function checkSubscription(deps: TaskDeps, task: Task): Promise<void> {
      FROM billing.subscriptions WHERE id = $1`,
     [task.subject_id],
   );
-  if (!rows[0] || rows[0].ended || (await deps.provider.subscriptionExists(rows[0].provider_id))) return;
+  if (!rows[0] || rows[0].ended || (await deps.provider.readSubscription(rows[0].provider_id))) return;
   await deps.db.transaction(async (sql) => {
     const time = await lockCompany(sql, task.company_id, deps.clock);
     const seq = await sql.query<{ seq: number }>(`SELECT nextval('billing.fact_seq') AS seq`);

@@ -150,10 +150,10 @@ describe('the Asaas adapter', () => {
     assert.equal(asaas.subscriptions.get(id)!.nextDueDate, '2027-12-24');
     assert.equal((await provider.listPayments(id))[0]!.valueCents, 49_990);
     assert.deepEqual(await provider.findSubscriptions('ref-sub'), [{ id }]);
-    assert.equal(await provider.subscriptionExists(id), true);
+    assert.deepEqual(await provider.readSubscription(id), { cycle: 'yearly' });
     await provider.deleteSubscription(id);
     await provider.deleteSubscription(id);
-    assert.equal(await provider.subscriptionExists(id), false);
+    assert.equal(await provider.readSubscription(id), null);
     assert.deepEqual(await provider.findSubscriptions('ref-sub'), []);
   });
 

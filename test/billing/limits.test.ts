@@ -187,10 +187,7 @@ describe('POST /internal/v1/companies/{companyId}/cancel-subscriptions', () => {
       [subscription.id],
     );
     assert.equal(rows[0]!.status, 'cancelled');
-    assert.equal(
-      await billing.billing.provider.subscriptionExists(subscription.asaas_subscription_id),
-      false,
-    );
+    assert.equal(await billing.billing.provider.readSubscription(subscription.asaas_subscription_id), null);
     assert.deepEqual((await cancel(companyId, INTERNAL_SECRET)).body, { cancelled: 0 });
   });
 

@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { addCycle } from '@posthorn/core/billing/dates.ts';
+import { sendNextWebhook } from '@posthorn/core/billing/provider/simulated/send-webhooks.ts';
 import { simulateAction } from '@posthorn/core/billing/provider/simulated/simulate-action.ts';
 import { runDueTask } from '@posthorn/core/billing/run-provider-tasks.ts';
-import { startTestBilling, type TestBilling, withSubscription } from './billing-harness.ts';
+import {
+  drainEvents,
+  startTestBilling,
+  type TestBilling,
+  WEBHOOK_SECRET,
+  withSubscription,
+} from './billing-harness.ts';
 
 /** The provider has set the day of the charge after the next one, by the cycle that the plan had then. */
 
@@ -15,16 +22,27 @@ before(async () => {
 });
 after(() => billing.close());
 
-async function change(
-  { apiKey, subscription }: { apiKey: string; subscription: { id: number } },
-  plan: string,
-) {
+type Company = Awaited<ReturnType<typeof withSubscription>>;
+
+/** The provider is not told yet. */
+async function schedule({ apiKey, subscription }: Company, plan: string) {
   const { status } = await billing.call('POST', `${PATH}/${subscription.id}/change-plan`, {
     key: apiKey,
     body: { new_plan_code: plan },
   });
   assert.equal(status, 202);
+}
+
+async function change(company: Company, plan: string) {
+  await schedule(company, plan);
   while (await runDueTask(billing.billing));
+}
+
+async function pay({ companyId }: Company) {
+  await simulateAction(billing.billing, { companyId, action: 'pay', paymentId: null });
+  const url = `${billing.url}/v1/webhooks/asaas`;
+  while (await sendNextWebhook({ ...billing.billing, url, secret: WEBHOOK_SECRET }));
+  await drainEvents(billing);
 }
 
 /** The charges at the provider, as `day amount`. */
@@ -47,11 +65,7 @@ describe('a change to a plan of another cycle', () => {
       const company = await withSubscription(billing, { plan_code: from });
       const due = await firstDueDate(company.subscription);
       await change(company, to);
-      await simulateAction(billing.billing, {
-        companyId: company.companyId,
-        action: 'pay',
-        paymentId: null,
-      });
+      await pay(company);
       assert.deepEqual(await charges(company.subscription), [
         `${due} ${priceCents}`,
         `${addCycle(due, cycle)} ${priceCents}`,
@@ -63,7 +77,7 @@ describe('a change to a plan of another cycle', () => {
     const due = await firstDueDate(company.subscription);
     await change(company, 'starter_yearly');
     await change(company, 'pro_monthly');
-    await simulateAction(billing.billing, { companyId: company.companyId, action: 'pay', paymentId: null });
+    await pay(company);
     assert.deepEqual(await charges(company.subscription), [
       `${due} 14990`,
       `${addCycle(due, 'monthly')} 14990`,
@@ -73,11 +87,31 @@ describe('a change to a plan of another cycle', () => {
   it('leaves the time that was paid by the plan before', async () => {
     const company = await withSubscription(billing, { plan_code: 'starter_yearly' });
     const due = await firstDueDate(company.subscription);
-    await simulateAction(billing.billing, { companyId: company.companyId, action: 'pay', paymentId: null });
+    await pay(company);
     await change(company, 'starter_monthly');
     assert.deepEqual(await charges(company.subscription), [
       `${due} 49900`,
       `${addCycle(due, 'yearly')} 4990`,
     ]);
   });
+
+  for (const [from, to, before, after] of [
+    ['starter_monthly', 'starter_yearly', 'monthly', 'yearly'],
+    ['starter_yearly', 'starter_monthly', 'yearly', 'monthly'],
+  ] as const)
+    it(`from ${from} that the provider learns of after a payment has brought it counts from the next charge`, async () => {
+      const company = await withSubscription(billing, { plan_code: from });
+      const due = await firstDueDate(company.subscription);
+      await schedule(company, to);
+      await pay(company);
+      while (await runDueTask(billing.billing));
+      await pay(company);
+      const [price, newPrice] = before === 'monthly' ? [4990, 49_900] : [49_900, 4990];
+      const next = addCycle(due, before);
+      assert.deepEqual(await charges(company.subscription), [
+        `${due} ${price}`,
+        `${next} ${newPrice}`,
+        `${addCycle(next, after)} ${newPrice}`,
+      ]);
+    });
 });

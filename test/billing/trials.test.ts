@@ -162,7 +162,7 @@ describe('the trial', () => {
         async () => {
           // A failed task is tried again some seconds later, by a clock that only tests move.
           nextMinute();
-          return !(await billing.billing.provider.subscriptionExists(made.body.asaas_subscription_id));
+          return !(await billing.billing.provider.readSubscription(made.body.asaas_subscription_id));
         },
         undefined,
         { what, everyMs: 200 },

@@ -77,12 +77,12 @@ export function createAsaasProvider(
     },
     deleteSubscription: (id) => remove(http, `/subscriptions/${encodeURIComponent(id)}`),
     findSubscriptions: (reference) => findByReference(http, '/subscriptions', reference),
-    async subscriptionExists(id) {
+    async readSubscription(id) {
       try {
         const found = await http.call('GET', `/subscriptions/${encodeURIComponent(id)}`);
-        return found.deleted !== true;
+        return found.deleted === true ? null : { cycle: keyOf(CYCLES, found.cycle) };
       } catch (err) {
-        if (err instanceof ProviderError && err.code === 'not_found') return false;
+        if (err instanceof ProviderError && err.code === 'not_found') return null;
         throw err;
       }
     },
@@ -176,10 +176,7 @@ async function listAll(http: AsaasHttp, path: string): Promise<AsaasObject[]> {
 
 function paymentOf(payment: AsaasObject): ListedPayment {
   // UNDEFINED (the payer chooses) and the rare others have a slip like a boleto.
-  const billingType =
-    (Object.keys(BILLING_TYPES) as BillingType[]).find(
-      (type) => BILLING_TYPES[type] === payment.billingType,
-    ) ?? 'boleto';
+  const billingType = keyOf(BILLING_TYPES, payment.billingType) ?? 'boleto';
   const valueCents = centsOf(payment.value);
   if (valueCents === null || typeof payment.dueDate !== 'string')
     throw new ProviderError('unknown', 'asaas answered with half a payment');
@@ -193,6 +190,10 @@ function paymentOf(payment: AsaasObject): ListedPayment {
     bankSlipUrl: typeof payment.bankSlipUrl === 'string' ? payment.bankSlipUrl : null,
     isPending: payment.status === 'PENDING',
   };
+}
+
+function keyOf<Key extends string>(names: Record<Key, string>, name: unknown): Key | null {
+  return (Object.keys(names) as Key[]).find((key) => names[key] === name) ?? null;
 }
 
 function withId(object: AsaasObject): { id: string } {

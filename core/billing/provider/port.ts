@@ -104,7 +104,8 @@ export interface PaymentProvider {
   deleteSubscription(id: string): Promise<void>;
   /** Those that are not deleted. */
   findSubscriptions(reference: string): Promise<{ id: string }[]>;
-  subscriptionExists(id: string): Promise<boolean>;
+  /** Null when it is gone; a cycle of null is none of ours. */
+  readSubscription(id: string): Promise<{ cycle: BillingCycle | null } | null>;
   listPayments(subscriptionId: string): Promise<ListedPayment[]>;
   /** For one that is pending. */
   deletePayment(paymentId: string): Promise<void>;

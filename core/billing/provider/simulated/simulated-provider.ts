@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { BillingCycle } from '@posthorn/contract/billing/catalog.ts';
 import type { Db, Sql } from '../../../platform/database/db.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
 import { type CardToTokenize, type PaymentProvider, ProviderError } from '../port.ts';
@@ -113,12 +114,12 @@ export function createSimulatedProvider(deps: { db: Db; clock: Clock }): Payment
       );
       return rows;
     },
-    async subscriptionExists(id) {
-      const { rowCount } = await db.query(
-        'SELECT FROM billing.simulated_subscriptions WHERE id = $1 AND NOT deleted',
+    async readSubscription(id) {
+      const { rows } = await db.query<{ cycle: BillingCycle }>(
+        'SELECT cycle FROM billing.simulated_subscriptions WHERE id = $1 AND NOT deleted',
         [id],
       );
-      return rowCount === 1;
+      return rows[0] ?? null;
     },
     async listPayments(subscriptionId) {
       const payments = await loadPayments(db, { subscriptionId });
