@@ -114,12 +114,29 @@ describe('a plan change after the payment', () => {
     assert.deepEqual([paid.plan_code, paid.next_plan_code], ['business_monthly', null]);
   });
 
-  it('comes with a card that has paid for another scheduled plan', async () => {
+  it('waits for the next one when a card has paid for another scheduled plan', async () => {
     const story = await subscribeByCard('starter_monthly');
     await story.change('pro_monthly');
     await story.toDueDay();
     await story.tell('PAYMENT_CONFIRMED', story.first);
     await story.change('business_monthly');
+    await story.tell('PAYMENT_RECEIVED', story.first);
+    const paid = await story.read();
+    assert.deepEqual([paid.plan_code, paid.next_plan_code], ['pro_monthly', 'business_monthly']);
+    await story.tell('PAYMENT_CONFIRMED', 'pay_second');
+    await story.tell('PAYMENT_RECEIVED', 'pay_second');
+    const swapped = await story.read();
+    assert.deepEqual([swapped.plan_code, swapped.next_plan_code], ['business_monthly', null]);
+  });
+
+  it('stays when the money of an earlier payment comes after its own', async () => {
+    const story = await subscribeByCard('starter_monthly');
+    await story.change('pro_monthly');
+    await story.toDueDay();
+    await story.tell('PAYMENT_CONFIRMED', story.first);
+    await story.change('business_monthly');
+    await story.tell('PAYMENT_CONFIRMED', 'pay_second');
+    await story.tell('PAYMENT_RECEIVED', 'pay_second');
     await story.tell('PAYMENT_RECEIVED', story.first);
     const paid = await story.read();
     assert.deepEqual([paid.plan_code, paid.next_plan_code], ['business_monthly', null]);

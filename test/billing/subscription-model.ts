@@ -245,7 +245,11 @@ function settle(subscription: ModelSubscription, charge: ModelCharge, id: string
 function swapPlan(subscription: ModelSubscription, charge: ModelCharge): void {
   if (subscription.cancelled || subscription.closed) return;
   const { plan: present, nextPlan } = subscription;
-  const plan = charge.paidPlan === present ? present : (nextPlan ?? present);
+  const isPast = [...subscription.charges.values()].some(
+    ({ received, paidAt }) => received && paidAt! > charge.paidAt!,
+  );
+  const stays = nextPlan === null || (nextPlan !== charge.paidPlan && isPast);
+  const plan = stays ? present : charge.paidPlan!;
   if (plan !== subscription.plan) subscription.planPriceCents = PLANS[plan]!.priceCents;
   subscription.plan = plan;
   if (subscription.nextPlan === plan) subscription.nextPlan = null;

@@ -48,7 +48,13 @@ export async function applyChargeEvent(
   if (input.payment.paidOn !== null) await notePaidOn(sql, id, input.payment.paidOn);
   await reopenSubscription(sql, subscription.id);
   if (status === 'received')
-    await swapPlan(sql, { subscriptionId: subscription.id, paidPlan, receipt: fact, now: time.now });
+    await swapPlan(sql, {
+      subscriptionId: subscription.id,
+      chargeId: id,
+      paidPlan,
+      receipt: fact,
+      now: time.now,
+    });
   return !known.isPaid;
 }
 

@@ -22,13 +22,13 @@ export async function decidePaidPlan(sql: Sql, chargeId: number): Promise<string
 
 /**
  * Applies a payment to the items: a scheduled plan takes its place (BIL-8), add-ons are priced by its cycle,
- * and those that waited for an invoice have had it. A card that paid for the present plan, and whose money comes after
- * another one was scheduled, leaves that to the payment after it. Changes nothing on a subscription that was over when it
- * was paid.
+ * and those that waited for an invoice have had it. The money of a card that had paid before this plan was scheduled brings
+ * the plan that it had paid for, unless a later payment was received before it: the scheduled one waits for the next
+ * payment. Changes nothing on a subscription that was over when it was paid.
  */
 export async function swapPlan(
   sql: Sql,
-  input: { subscriptionId: number; paidPlan: string; receipt: Fact; now: Date },
+  input: { subscriptionId: number; chargeId: number; paidPlan: string; receipt: Fact; now: Date },
 ): Promise<void> {
   const { rows } = await sql.query<{
     code: string;
@@ -38,13 +38,22 @@ export async function swapPlan(
     cancelled_at: Date | null;
     cancelled_seq: number | null;
   }>(
-    `SELECT plan.code, plan.cycle, plan.price_cents, subscription.closed_at IS NOT NULL AS closed,
+    `WITH payments AS (
+       SELECT fact.charge_id, min(fact.at) AS at, bool_or(fact.status = 'received') AS is_received
+       FROM billing.charge_facts fact JOIN billing.charges charge ON charge.id = fact.charge_id
+       WHERE charge.subscription_id = $1 AND fact.status IN ('confirmed', 'received')
+       GROUP BY fact.charge_id)
+     SELECT plan.code, plan.cycle, plan.price_cents, subscription.closed_at IS NOT NULL AS closed,
             subscription.cancelled_at, subscription.cancelled_seq
      FROM billing.subscriptions subscription
-     JOIN billing.plans plan ON plan.code = CASE WHEN subscription.plan_code = $2 THEN subscription.plan_code
-       ELSE coalesce(subscription.next_plan_code, subscription.plan_code) END
+     JOIN billing.plans plan ON plan.code = CASE
+       WHEN subscription.next_plan_code IS NULL THEN subscription.plan_code
+       WHEN subscription.next_plan_code <> $2
+         AND EXISTS (SELECT FROM payments mine JOIN payments later ON later.at > mine.at AND later.is_received
+                     WHERE mine.charge_id = $3) THEN subscription.plan_code
+       ELSE $2 END
      WHERE subscription.id = $1`,
-    [input.subscriptionId, input.paidPlan],
+    [input.subscriptionId, input.paidPlan, input.chargeId],
   );
   const plan = oneRow(rows);
   const cancelled = plan.cancelled_at && { at: plan.cancelled_at, seq: plan.cancelled_seq! };
