@@ -20,6 +20,7 @@ import { paymentEvent } from './provider-payloads.ts';
 
 /** Payments and chargebacks that arrive before the provider has got a change. */
 
+const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const PATH = '/v1/billing/subscriptions';
@@ -177,6 +178,34 @@ describe('a cancelled subscription that is charged back before the provider has 
     assert.equal((await read(company)).status, 'suspended');
     await recover();
     assert.equal(atProvider(subscription).deleted, true);
+  });
+});
+
+describe('a cancelled subscription whose end the provider could not be told for hours', () => {
+  it('is ended there as soon as its company subscribes again', async () => {
+    const { subscription, ...company } = await withSubscription(billing, { billing_type: 'boleto' });
+    await tell('PAYMENT_RECEIVED', subscription, 'pay_before_the_outage');
+    asaas.fault('DELETE /subscriptions', { kind: '500-before' }, 99);
+    const cancelled = await billing.call('POST', `${PATH}/${subscription.id}/cancel`, {
+      key: company.apiKey,
+      body: { immediate: true },
+    });
+    assert.equal(cancelled.status, 204);
+    for (const minutes of [0, 1, 1, 5, 15, 60]) {
+      billing.parts.clock.advance(minutes * MINUTE_MS);
+      await runDueTask(billing.billing);
+    }
+    asaas.clearFaults();
+    const again = await billing.call('POST', PATH, {
+      key: company.apiKey,
+      body: { plan_code: 'starter_monthly', billing_type: 'boleto' },
+    });
+    assert.equal(again.status, 201, again.text);
+    while (await runDueTask(billing.billing));
+    assert.deepEqual(
+      ofCustomer(subscription).map(({ deleted }) => deleted),
+      [true, false],
+    );
   });
 });
 

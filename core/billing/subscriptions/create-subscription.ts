@@ -225,7 +225,7 @@ async function commit(
     throw apiError('SERVICE_UNAVAILABLE', { cause: new Error('the request took too long and was undone') });
   if (begun.beginsTrial && !(await useTrial(sql, begun.request.reference, realNow)))
     throw apiError('SERVICE_UNAVAILABLE', { cause: new Error('the trial was given to another meanwhile') });
-  await closeExpired(sql, companyId, realNow);
+  await endEarlier(sql, companyId, realNow);
   const { rows } = await sql.query<{ id: number }>(
     `INSERT INTO billing.subscriptions (company_id, plan_code, status, billing_type, card_id, trial_ends_at,
        current_period_end, asaas_subscription_id, external_reference, created_at, updated_at)
@@ -266,10 +266,14 @@ async function commit(
   return (await loadSubscription(sql, companyId))!;
 }
 
-/** An expired trial still waits for a late payment; with a new subscription it waits no more. */
-async function closeExpired(sql: Sql, companyId: number, realNow: Date): Promise<void> {
+/**
+ * An expired trial still waits for a late payment; with a new subscription it waits no more. One whose end the provider
+ * could not be told, and would be told in hours, is not to be charged beside the new one.
+ */
+async function endEarlier(sql: Sql, companyId: number, realNow: Date): Promise<void> {
   const { rows } = await sql.query<{ id: number }>(
-    `SELECT id FROM billing.subscriptions WHERE company_id = $1 AND status = 'expired' AND closed_at IS NULL`,
+    `SELECT id FROM billing.subscriptions WHERE company_id = $1 AND status = 'expired' AND closed_at IS NULL
+     UNION SELECT subject_id FROM billing.provider_tasks WHERE company_id = $1 AND kind = 'end_subscription'`,
     [companyId],
   );
   for (const { id } of rows)
