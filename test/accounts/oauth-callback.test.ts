@@ -15,7 +15,7 @@ import {
   sentTo,
   startOAuth,
 } from './support/oauth.ts';
-import { logIn, newCompanyName, newOwner } from './support/people.ts';
+import { logIn, newCompanyName, newEmail, newOwner, register } from './support/people.ts';
 
 describe('GET /v1/auth/oauth/{provider}/callback', () => {
   let setup: OAuthSetup;
@@ -125,6 +125,15 @@ describe('GET /v1/auth/oauth/{provider}/callback', () => {
       user.body.id,
     ]);
     sentTo(await loginWithGoogle(setup, person), '/oauth/complete', { provider: 'google' });
+  });
+
+  test('OAUTH_EMAIL_UNVERIFIED: an address that is another one in lower case', async () => {
+    const email = `kim-${newEmail()}`;
+    await register(setup.server, email);
+    const looksAlike = email.replace('k', '\u212a');
+    failedWith(await loginWithGoogle(setup, googlePerson({ email: looksAlike })), 'OAUTH_EMAIL_UNVERIFIED');
+    const emails = [{ email: looksAlike, primary: true, verified: true }];
+    failedWith(await loginWithGithub(setup, githubAccount({ emails })), 'OAUTH_EMAIL_UNVERIFIED', 'github');
   });
 
   test('OAUTH_EMAIL_UNVERIFIED: the provider has not verified it, or names none', async () => {

@@ -1,7 +1,7 @@
 import * as oauth from 'oauth4webapi';
 import { withoutTrailingSlashes } from '../../platform/http/base-url.ts';
 import { fetch } from '../../platform/http/fetch.ts';
-import { type OAuthProvider, type ProviderCredentials, providerTimeout } from './provider.ts';
+import { mailboxOf, type OAuthProvider, type ProviderCredentials, providerTimeout } from './provider.ts';
 
 const SCOPE = 'read:user user:email';
 
@@ -97,7 +97,7 @@ function identityOf(user: GithubUser, emails: GithubEmail[]) {
   const name = typeof user.name === 'string' && user.name.trim() !== '' ? user.name : user.login;
   return {
     subject: String(user.id),
-    email: best?.email.trim().toLowerCase() ?? null,
+    email: mailboxOf(best?.email),
     emailVerified: best !== undefined,
     name: typeof name === 'string' ? name : null,
   };

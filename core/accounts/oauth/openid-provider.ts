@@ -2,7 +2,7 @@ import * as oauth from 'oauth4webapi';
 import { HOUR_MS } from '../../platform/durations.ts';
 import { fetch } from '../../platform/http/fetch.ts';
 import type { Clock } from '../../platform/process/clock.ts';
-import { type OAuthProvider, type ProviderCredentials, providerTimeout } from './provider.ts';
+import { mailboxOf, type OAuthProvider, type ProviderCredentials, providerTimeout } from './provider.ts';
 
 const SCOPE = 'openid email profile';
 /** Endpoints and keys of a provider rarely change; a restart reloads them. */
@@ -71,7 +71,7 @@ export function createOpenIdProvider(options: OpenIdOptions): OAuthProvider {
       const claims = idToken.email === undefined ? await userInfo(server, tokens, idToken.sub) : idToken;
       return {
         subject: idToken.sub,
-        email: typeof claims.email === 'string' ? claims.email.trim().toLowerCase() : null,
+        email: mailboxOf(claims.email),
         emailVerified: claims.email_verified === true || claims.email_verified === 'true',
         name: typeof claims.name === 'string' ? claims.name : null,
       };

@@ -25,6 +25,15 @@ export interface OAuthProvider {
   }): Promise<ProviderIdentity>;
 }
 
+/**
+ * A provider's address as accounts keep it; null for none. One with the Kelvin sign is none: the lower case of that is the
+ * letter k, and another person's mailbox.
+ */
+export function mailboxOf(email: unknown): string | null {
+  if (typeof email !== 'string' || email.includes('\u212a')) return null;
+  return email.trim().toLowerCase();
+}
+
 /** Null: not enabled, or without credentials (ACC-27). */
 export type OAuthProviders = Readonly<Record<ProviderName, OAuthProvider | null>>;
 
