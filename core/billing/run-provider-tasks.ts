@@ -1,7 +1,6 @@
 import type { BillingCycle } from '@posthorn/contract/billing/catalog.ts';
 import { oneRow } from '../platform/database/one-row.ts';
 import { holderIsGone, type Pulse } from '../workers/pulse.ts';
-import { addonPriceCents } from './catalog/prices.ts';
 import { writeCharge } from './charges/write-charge.ts';
 import { addCycle } from './dates.ts';
 import type { BillingDeps } from './deps.ts';
@@ -11,6 +10,7 @@ import { customerFields } from './payers/tokenize-card.ts';
 import { type ListedPayment, ProviderError } from './provider/port.ts';
 import type { TaskKind } from './provider/provider-tasks.ts';
 import { endByProvider } from './provider-events/process-event.ts';
+import { readNextInvoice } from './subscriptions/next-invoice.ts';
 import { settleSubscription } from './subscriptions/settle-subscription.ts';
 
 type TaskDeps = Pick<BillingDeps, 'db' | 'orm' | 'clock' | 'provider' | 'log'> & {
@@ -95,11 +95,7 @@ const RUN: Record<TaskKind, (deps: TaskDeps, task: Task) => Promise<void>> = {
 interface Terms {
   over: boolean;
   provider_id: string;
-  display_name: string;
-  cycle: BillingCycle;
-  price_cents: number;
   changes_plan: boolean;
-  addons: { quantity: number; price_cents: number; cycle: BillingCycle }[] | null;
 }
 
 /** Cancelled, closed after its trial, or ended by the clock: also one that a payment has reopened since. */
@@ -111,37 +107,25 @@ const IS_OVER_THERE = 'num_nonnulls(cancelled_at, closed_at, ended_by_clock_at) 
  */
 async function syncSubscription(deps: TaskDeps, task: Task): Promise<void> {
   const { rows } = await deps.db.query<Terms>(
-    `SELECT ${IS_OVER_THERE} AS over,
-            subscription.asaas_subscription_id AS provider_id, plan.display_name, plan.cycle,
-            plan.price_cents, subscription.next_plan_code IS NOT NULL AS changes_plan,
-            (SELECT json_agg(json_build_object('quantity', item.quantity, 'price_cents', addon.price_cents, 'cycle', addon.cycle))
-             FROM billing.subscription_items item JOIN billing.addons addon ON addon.code = item.code
-             WHERE item.subscription_id = subscription.id AND item.type = 'addon' AND item.removed_at IS NULL) AS addons
-     FROM billing.subscriptions subscription
-     JOIN billing.plans plan ON plan.code = coalesce(subscription.next_plan_code, subscription.plan_code)
-     WHERE subscription.id = $1`,
+    `SELECT ${IS_OVER_THERE} AS over, asaas_subscription_id AS provider_id, next_plan_code IS NOT NULL AS changes_plan
+     FROM billing.subscriptions WHERE id = $1`,
     [task.subject_id],
   );
   const terms = rows[0];
   if (!terms || terms.over) return;
-  const valueCents = (terms.addons ?? []).reduce(
-    (sum, addon) =>
-      sum +
-      addon.quantity * addonPriceCents({ priceCents: addon.price_cents, cycle: addon.cycle }, terms.cycle),
-    terms.price_cents,
-  );
+  const { provider_id } = terms;
+  const { cycle, valueCents, planName } = await readNextInvoice(deps.db, task.subject_id);
   // A payment may have brought the plan before the provider could be told of it.
-  const isNews =
-    terms.changes_plan || (await deps.provider.readSubscription(terms.provider_id))?.cycle !== terms.cycle;
-  const due = isNews ? await dueAfterChange(deps, terms) : null;
-  await deps.provider.updateSubscription(terms.provider_id, {
+  const isNews = terms.changes_plan || (await deps.provider.readSubscription(provider_id))?.cycle !== cycle;
+  const due = isNews ? await dueAfterChange(deps, provider_id, cycle) : null;
+  await deps.provider.updateSubscription(provider_id, {
     valueCents,
-    cycle: terms.cycle,
-    description: terms.display_name,
+    cycle,
+    description: planName,
     nextDueDate: due?.nextDueDate ?? null,
   });
   for (const { id } of due?.surplus ?? []) await deps.provider.deletePayment(id);
-  await loadCharges(deps, task, terms.cycle);
+  await loadCharges(deps, task, cycle);
 }
 
 /**
@@ -152,16 +136,17 @@ async function syncSubscription(deps: TaskDeps, task: Task): Promise<void> {
  */
 async function dueAfterChange(
   deps: TaskDeps,
-  terms: Terms,
+  providerId: string,
+  cycle: BillingCycle,
 ): Promise<{ nextDueDate: string; surplus: ListedPayment[] } | null> {
-  const listed = await deps.provider.listPayments(terms.provider_id);
+  const listed = await deps.provider.listPayments(providerId);
   const payments = listed.toSorted((a, b) => a.dueDate.localeCompare(b.dueDate));
   if (!payments.at(-1)?.isPending) return null;
   let nextDueDate = '';
   const surplus: ListedPayment[] = [];
   for (const payment of payments.filter(({ isPending }) => isPending)) {
     if (payment.dueDate < nextDueDate) surplus.push(payment);
-    else nextDueDate = addCycle(payment.dueDate, terms.cycle);
+    else nextDueDate = addCycle(payment.dueDate, cycle);
   }
   return { nextDueDate, surplus };
 }

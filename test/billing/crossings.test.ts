@@ -162,6 +162,33 @@ describe('a charge that is paid at the price of the plan before', () => {
   });
 });
 
+describe('a charge whose new price the provider has, and whose answer was lost', () => {
+  for (const [from, to, cycle, valueCents] of [
+    ['starter_yearly', 'starter_monthly', 'monthly', 4990],
+    ['starter_monthly', 'starter_yearly', 'yearly', 49_900],
+  ] as const)
+    it(`pays for a ${cycle} cycle from ${from} to ${to}`, async () => {
+      const { subscription, ...company } = await withSubscription(billing, { plan_code: from });
+      const [charge] = (await billing.call('GET', '/v1/billing/charges', { key: company.apiKey })).body.data;
+      asaas.fault('PUT /subscriptions', { kind: '500-after' });
+      const body = { new_plan_code: to };
+      const path = `${PATH}/${subscription.id}/change-plan`;
+      assert.equal((await billing.call('POST', path, { key: company.apiKey, body })).status, 202);
+      while (await runDueTask(billing.billing));
+      const payment = asaas.payments.get(charge.asaas_payment_id)!;
+      assert.equal(payment.value, valueCents / 100);
+      payment.status = 'RECEIVED';
+      const paid = { paymentId: charge.asaas_payment_id, dueDate: charge.due_date, valueCents };
+      const at = billing.parts.clock.now();
+      await billing.deliver(paymentEvent('PAYMENT_RECEIVED', subscription, { ...paid, at }));
+      await drainEvents(billing);
+      await recover();
+      const { plan_code, current_period_end } = await read(company);
+      assert.equal(plan_code, to);
+      assert.equal(localDate(new Date(current_period_end)), addCycle(charge.due_date, cycle));
+    });
+});
+
 describe('a cancelled subscription that is charged back before the provider has ended it', () => {
   it('is ended there although it is suspended here', async () => {
     const { subscription, ...company } = await withSubscription(billing, { billing_type: 'boleto' });

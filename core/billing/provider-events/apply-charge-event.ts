@@ -44,7 +44,7 @@ export async function applyChargeEvent(
     [fact.seq, id, status, fact.at, time.now],
   );
   if (!isPayment(status) || known.isReceived) return false;
-  const paidPlan = await decidePaidPlan(sql, id);
+  const paidPlan = await decidePaidPlan(sql, { chargeId: id, subscriptionId: subscription.id });
   if (input.payment.paidOn !== null) await notePaidOn(sql, id, input.payment.paidOn);
   await reopenSubscription(sql, subscription.id);
   if (status === 'received')

@@ -3,19 +3,27 @@ import type { Sql } from '../../platform/database/db.ts';
 import { oneRow } from '../../platform/database/one-row.ts';
 import { addonPriceCents } from '../catalog/prices.ts';
 import { type Fact, isLater } from './derive-state.ts';
+import { readNextInvoice } from './next-invoice.ts';
 
 /**
  * Decides, with the first word of its payment, which plan a charge pays for: the scheduled one, else the present one.
- * Gives its code. One that was there when the plan changed has its cycle already.
+ * Gives its code. One that was there when the plan changed has its cycle already, unless it was paid at the price of the next
+ * invoice: the provider had given it that, and its answer was lost. It gives none to what is overdue.
  */
-export async function decidePaidPlan(sql: Sql, chargeId: number): Promise<string> {
+export async function decidePaidPlan(
+  sql: Sql,
+  { chargeId, subscriptionId }: { chargeId: number; subscriptionId: number },
+): Promise<string> {
+  const next = await readNextInvoice(sql, subscriptionId);
   const { rows } = await sql.query<{ code: string }>(
-    `UPDATE billing.charges charge SET paid_plan_code = plan.code, paid_cycle = coalesce(charge.paid_cycle, plan.cycle)
-     FROM billing.subscriptions subscription, billing.plans plan
-     WHERE charge.id = $1 AND subscription.id = charge.subscription_id
-       AND plan.code = coalesce(charge.paid_plan_code, subscription.next_plan_code, subscription.plan_code)
-     RETURNING plan.code`,
-    [chargeId],
+    `UPDATE billing.charges charge
+     SET paid_plan_code = coalesce(paid_plan_code, $2),
+         paid_cycle = CASE
+           WHEN paid_plan_code IS NULL AND amount_cents = $4
+             AND NOT EXISTS (SELECT FROM billing.charge_facts WHERE charge_id = charge.id AND status = 'overdue') THEN $3
+           ELSE coalesce(paid_cycle, $3) END
+     WHERE id = $1 RETURNING paid_plan_code AS code`,
+    [chargeId, next.planCode, next.cycle, next.valueCents],
   );
   return oneRow(rows).code;
 }
