@@ -118,13 +118,14 @@ async function syncSubscription(deps: TaskDeps, task: Task): Promise<void> {
   // A payment may have brought the plan before the provider could be told of it.
   const isNews = terms.changes_plan || (await deps.provider.readSubscription(provider_id))?.cycle !== cycle;
   const due = isNews ? await dueAfterChange(deps, provider_id, cycle) : null;
+  // First: one that cannot be deleted must not get the price of a longer cycle.
+  for (const { id } of due?.surplus ?? []) await deps.provider.deletePayment(id);
   await deps.provider.updateSubscription(provider_id, {
     valueCents,
     cycle,
     description: planName,
     nextDueDate: due?.nextDueDate ?? null,
   });
-  for (const { id } of due?.surplus ?? []) await deps.provider.deletePayment(id);
   await loadCharges(deps, task, cycle);
 }
 

@@ -88,7 +88,7 @@ describe('a plan change that the provider could not be told before the trial end
 });
 
 describe('a change to a yearly plan while the provider has made two monthly charges ahead', () => {
-  it('is charged for the year once: the second one goes', async () => {
+  async function withTwoCharges() {
     const { subscription, apiKey } = await withSubscription(billing);
     const ofIt = () =>
       [...asaas.payments.values()].filter((each) => each.subscription === subscription.asaas_subscription_id);
@@ -96,16 +96,26 @@ describe('a change to a yearly plan while the provider has made two monthly char
     const due = String(first!.dueDate);
     const second = { ...first, id: `${first!.id}_2`, dueDate: addCycle(due, 'monthly') };
     asaas.payments.set(second.id, second);
-    const change = async (plan: string) => {
-      const body = { new_plan_code: plan };
-      const path = `${PATH}/${subscription.id}/change-plan`;
-      assert.equal((await billing.call('POST', path, { key: apiKey, body })).status, 202);
-      while (await runDueTask(billing.billing));
+    return {
+      subscription,
+      first: first!,
+      due,
+      second,
+      change: async (plan: string) => {
+        const body = { new_plan_code: plan };
+        const path = `${PATH}/${subscription.id}/change-plan`;
+        assert.equal((await billing.call('POST', path, { key: apiKey, body })).status, 202);
+        while (await runDueTask(billing.billing));
+      },
+      open: () =>
+        ofIt()
+          .filter(({ deleted, status }) => !deleted && status === 'PENDING')
+          .map(({ dueDate, value }) => [dueDate, value]),
     };
-    const open = () =>
-      ofIt()
-        .filter(({ deleted }) => !deleted)
-        .map(({ dueDate, value }) => [dueDate, value]);
+  }
+
+  it('is charged for the year once: the second one goes', async () => {
+    const { subscription, due, second, change, open } = await withTwoCharges();
     await change('pro_monthly');
     assert.deepEqual(open(), [
       [due, 149.9],
@@ -114,6 +124,26 @@ describe('a change to a yearly plan while the provider has made two monthly char
     await change('starter_yearly');
     assert.deepEqual(open(), [[due, 499]]);
     assert.equal(atProvider(subscription).nextDueDate, addCycle(due, 'yearly'));
+  });
+
+  it('is charged for the year once, too, when the second one cannot go before the first is paid', async () => {
+    const { subscription, first, due, second, change, open } = await withTwoCharges();
+    asaas.fault('DELETE /payments', { kind: '500-before' });
+    await change('starter_yearly');
+    const paid = { at: billing.parts.clock.now(), paymentId: String(first.id), dueDate: due };
+    first.status = 'RECEIVED';
+    const valueCents = Math.round(Number(first.value) * 100);
+    await billing.deliver(paymentEvent('PAYMENT_RECEIVED', subscription, { ...paid, valueCents }));
+    await drainEvents(billing);
+    await recover();
+    assert.deepEqual(
+      [[due, first.value], ...open()],
+      [
+        [due, 49.9],
+        [second.dueDate, 499],
+      ],
+    );
+    assert.equal(atProvider(subscription).nextDueDate, addCycle(second.dueDate, 'yearly'));
   });
 });
 
