@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { createLanes } from '@posthorn/worker/dispatch/lanes.ts';
+import { waitFor } from '../support/process.ts';
+import { SOON_MS, startQueue, type TestQueue, taskOf } from './table-queue.ts';
 
 test('lanes keep order within a chat, work on so many chats at a time, and a chat with much to do delays no other', async () => {
   const lanes = createLanes(2);
@@ -30,4 +32,27 @@ test('lanes keep order within a chat, work on so many chats at a time, and a cha
   }
   assert.ok(done.indexOf('c2') < done.indexOf('a6'), done.join(' '));
   await lanes.progress();
+});
+
+describe('a queue that keeps order by chat', () => {
+  const [ANA, BEN, EVA] = ['1', '2', '3'].map((nth) => `551199999000${nth}@s.whatsapp.net`);
+
+  /** Puts a text to this chat into the table. */
+  function put({ table }: TestQueue, seq: number, chatJid: string | undefined) {
+    const task = { ...taskOf(seq), chatJid: chatJid! };
+    table.set(seq, task);
+    return task;
+  }
+
+  test('keeps the pause between any two sends', async (t) => {
+    const MIN_MS = 60;
+    const queue = await startQueue(t, { order: 'chat', pacingMinMs: MIN_MS });
+    const times: number[] = [];
+    queue.onSend(() => void times.push(Date.now()));
+    for (const [nth, chat] of [ANA, BEN, EVA].entries()) put(queue, nth + 1, chat);
+    queue.queue.wake();
+    await waitFor(() => times.length === 3, SOON_MS);
+    // Timers may fire a millisecond early.
+    for (const nth of [1, 2]) assert.ok(times[nth]! - times[nth - 1]! >= MIN_MS - 2, times.join(' '));
+  });
 });

@@ -8,7 +8,7 @@ import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { PENDING_PAGE, type PendingTask } from '@posthorn/core/sending/load-pending.ts';
 import type { PendingPage } from '@posthorn/core/sending/local-queues.ts';
 import { type InstanceQueue, startInstanceQueue } from '@posthorn/worker/dispatch/instance-queue.ts';
-import type { InstanceQueueDeps } from '@posthorn/worker/dispatch/queue-context.ts';
+import type { InstanceQueueDeps, InstanceQueueOptions } from '@posthorn/worker/dispatch/queue-context.ts';
 import { waitFor } from '../support/process.ts';
 
 export const SOON_MS = 30_000;
@@ -33,7 +33,10 @@ export interface TestQueue {
   isIdleAt(seq: number): Promise<unknown>;
 }
 
-export async function startQueue(t: { after(done: () => unknown): void }): Promise<TestQueue> {
+export async function startQueue(
+  t: { after(done: () => unknown): void },
+  options: Partial<InstanceQueueOptions> = {},
+): Promise<TestQueue> {
   const table = new Map<number, PendingTask>();
   const sent: number[] = [];
   let reads = 0;
@@ -91,6 +94,7 @@ export async function startQueue(t: { after(done: () => unknown): void }): Promi
     window: 4,
     pacingMinMs: 0,
     typingMaxMs: 0,
+    ...options,
   });
   t.after(() => queue.stop());
   queue.attach(session);

@@ -25,7 +25,8 @@ interface Draining {
  */
 export async function drainChats(queue: QueueContext): Promise<void> {
   const draining: Draining = {
-    lanes: createLanes(queue.options.window),
+    // A pause lies between any two sends, also of different chats.
+    lanes: createLanes(queue.pacer.isOn ? 1 : queue.options.window),
     failure: null,
     leftSeq: Number.POSITIVE_INFINITY,
   };
