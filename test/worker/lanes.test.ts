@@ -44,6 +44,28 @@ describe('a queue that keeps order by chat', () => {
     return task;
   }
 
+  test('sends nothing that was cancelled while it waited for its chat, also when more was read since', async (t) => {
+    const queue = await startQueue(t, { order: 'chat', window: 1 });
+    const { sent, onSend, reads } = queue;
+    const [underWay, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    onSend(async (seq) => {
+      if (seq !== 1) return;
+      underWay.resolve();
+      await ended.promise;
+    });
+    put(queue, 1, ANA);
+    const cancelled = put(queue, 2, ANA);
+    queue.queue.wake();
+    await underWay.promise;
+    assert.deepEqual((await queue.queue.cancel([cancelled])).cancelled, [cancelled.taskId]);
+    put(queue, 3, BEN);
+    queue.queue.wake(3);
+    await waitFor(() => reads() > 1, SOON_MS);
+    ended.resolve();
+    await waitFor(() => queue.table.size === 0, SOON_MS);
+    assert.deepEqual(sent.toSorted(), [1, 3]);
+  });
+
   test('keeps the pause between any two sends', async (t) => {
     const MIN_MS = 60;
     const queue = await startQueue(t, { order: 'chat', pacingMinMs: MIN_MS });

@@ -37,7 +37,7 @@ export async function drainChats(queue: QueueContext): Promise<void> {
   while (mayReadMore || lanes.size > 0) {
     if (draining.failure || !canSend(queue)) break;
     if (mayReadMore && lanes.size + queue.book.deferredCount() < HELD_MAX) {
-      const page = await readPage(queue, readSeq).catch((cause) => fail(draining, cause));
+      const page = await readPage(queue, readSeq, lanes.size).catch((cause) => fail(draining, cause));
       for (const task of page) take(queue, draining, task);
       readSeq = page.at(-1)?.seq ?? readSeq;
       mayReadMore = page.length === PENDING_PAGE;

@@ -64,11 +64,16 @@ async function nextEvent(queue: QueueContext): Promise<void> {
   if (answered) await concludeUntil(queue, inFlight.size - 1);
 }
 
-export async function readPage(queue: QueueContext, afterSeq: number): Promise<PendingTask[]> {
-  // Read this before forgetting cancelled tasks: the page may still contain them.
+/** `waiting`: how many tasks of earlier pages have not been attempted. */
+export async function readPage(
+  queue: QueueContext,
+  afterSeq: number,
+  waiting = 0,
+): Promise<PendingTask[]> {
+  // Read this before forgetting cancelled tasks: the page may still contain them, as those that wait may.
   const known = takeKnown(queue, afterSeq);
   if (known.length > 0) return known;
-  queue.book.forgetCancelled();
+  if (waiting === 0) queue.book.forgetCancelled();
   try {
     return await queue.deps.loader.push({ instanceId: queue.options.instanceId, afterSeq });
   } catch (err) {
