@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { SendDeferred } from '@posthorn/core/network/driver.ts';
+import type { PendingTask } from '@posthorn/core/sending/load-pending.ts';
 import { createLanes } from '@posthorn/worker/dispatch/lanes.ts';
 import { waitFor } from '../support/process.ts';
 import { SOON_MS, startQueue, type TestQueue, taskOf } from './table-queue.ts';
@@ -38,11 +40,61 @@ describe('a queue that keeps order by chat', () => {
   const [ANA, BEN, EVA] = ['1', '2', '3'].map((nth) => `551199999000${nth}@s.whatsapp.net`);
 
   /** Puts a text to this chat into the table. */
-  function put({ table }: TestQueue, seq: number, chatJid: string | undefined) {
-    const task = { ...taskOf(seq), chatJid: chatJid! };
+  function put({ table }: TestQueue, seq: number, chatJid: string | undefined, more: Partial<PendingTask> = {}) {
+    const task = { ...taskOf(seq), chatJid: chatJid!, ...more };
     table.set(seq, task);
     return task;
   }
+
+  /** A text that is being typed for five minutes at least. */
+  function putTyped(queue: TestQueue, seq: number, chatJid: string | undefined) {
+    const { settings } = taskOf(seq);
+    const content = { text: String(seq).padEnd(3_000) };
+    return put(queue, seq, chatJid, { content, settings: { ...settings, humanize_enabled: true } });
+  }
+
+  const TYPING = { order: 'chat', typingMaxMs: Number.POSITIVE_INFINITY } as const;
+
+  test('sends what the network has deferred when that is due, while a text is being typed in another chat', async (t) => {
+    const queue = await startQueue(t, TYPING);
+    const { sent, onSend } = queue;
+    onSend(() => {
+      if (sent.length === 1) throw new SendDeferred('rate_limited', { of: 'chat', forMs: 20 });
+    });
+    putTyped(queue, 1, ANA);
+    put(queue, 2, BEN);
+    queue.queue.wake();
+    await waitFor(() => sent.length === 2, SOON_MS);
+    assert.deepEqual(sent, [2, 2]);
+  });
+
+  test('lets no message overtake one that is due again, however many chats are served before', async (t) => {
+    const queue = await startQueue(t, { order: 'chat', window: 1 });
+    const { sent, onSend } = queue;
+    const [underWay, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    onSend(async (seq) => {
+      if (sent.length === 1) throw new SendDeferred('rate_limited', { of: 'chat', forMs: 20 });
+      if (seq !== 3) return;
+      underWay.resolve();
+      await ended.promise;
+    });
+    put(queue, 1, ANA);
+    put(queue, 2, ANA);
+    put(queue, 3, BEN);
+    queue.queue.wake();
+    await underWay.promise;
+    const sinceMs = Date.now();
+    await waitFor(() => Date.now() > sinceMs + 30);
+    put(queue, 4, EVA);
+    queue.queue.wake(4);
+    await waitFor(() => queue.reads() > 1, SOON_MS);
+    ended.resolve();
+    await waitFor(() => queue.table.size === 0, SOON_MS);
+    assert.deepEqual(
+      sent.filter((seq) => seq < 3),
+      [1, 1, 2],
+    );
+  });
 
   test('sends nothing that was cancelled while it waited for its chat, also when more was read since', async (t) => {
     const queue = await startQueue(t, { order: 'chat', window: 1 });

@@ -111,7 +111,7 @@ test('a task waits for the earlier ones of its chat alone, until they are taken,
   const inChat = (taskId: string, chatJid: string, seq: number, more: Partial<PendingTask> = {}) =>
     ({ ...task(taskId), chatJid, seq, ...more }) as PendingTask;
   const leave: [string, (book: ReturnType<typeof createTaskBook>) => void][] = [
-    ['due', (book) => void book.takeDue(100)],
+    ['due', (book) => void book.takeDue(100, () => true)],
     ['ended', (book) => book.end('first')],
     ['cancelled', (book) => void book.cancel([task('first')])],
   ];

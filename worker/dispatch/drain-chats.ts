@@ -44,8 +44,7 @@ export async function drainChats(queue: QueueContext): Promise<void> {
       continue;
     }
     if (lanes.size === 0) break;
-    queue.woken = Promise.withResolvers();
-    await Promise.race([lanes.progress(), queue.woken.promise]);
+    await nextEvent(queue, lanes);
     takeDue(queue, draining);
     if (queue.state.mayHaveWork) {
       queue.state = progress.onRead(queue.state);
@@ -67,9 +66,28 @@ function fail(draining: Draining, cause: unknown): [] {
   return [];
 }
 
+/** Waits until a task has ended, a deferred one is due, or for a wake. */
+async function nextEvent(queue: QueueContext, lanes: Lanes): Promise<void> {
+  const { book, deps } = queue;
+  queue.woken = Promise.withResolvers();
+  const over = new AbortController();
+  const dueMs = book.nextDueMs(isFree(lanes));
+  const due = async (atMs: number) =>
+    deps.clock.sleep(atMs - deps.clock.now().getTime(), over.signal).catch(() => undefined);
+  const events = [lanes.progress(), queue.woken.promise];
+  await Promise.race(dueMs === null ? events : [...events, due(dueMs)]);
+  over.abort();
+}
+
+/** Behind a later task of its chat, a deferred one would be overtaken: it goes on waiting, and that one waits for it. */
+function isFree(lanes: Lanes): (chat: string) => boolean {
+  return (chat) => !lanes.has(chat);
+}
+
 function takeDue(queue: QueueContext, draining: Draining): void {
-  for (const task of queue.book.takeDue(queue.deps.clock.now().getTime()))
-    draining.lanes.push(sharedNameOf(task.chatJid), () => send(queue, draining, task));
+  const { lanes } = draining;
+  for (const task of queue.book.takeDue(queue.deps.clock.now().getTime(), isFree(lanes)))
+    lanes.push(sharedNameOf(task.chatJid), () => send(queue, draining, task));
 }
 
 function take(queue: QueueContext, draining: Draining, task: PendingTask): void {

@@ -2,6 +2,8 @@
 export interface Lanes {
   /** How much waits or is under way. */
   readonly size: number;
+  /** Whether something of this chat waits or is under way. */
+  has(chat: string): boolean;
   /** `work` must not reject. */
   push(chat: string, work: () => Promise<void>): void;
   /** Resolves when something that was pushed has ended; at once when nothing is left. */
@@ -41,6 +43,7 @@ export function createLanes(width: number): Lanes {
     get size() {
       return size;
     },
+    has: (chat) => waiting.has(chat),
     push(chat, work) {
       size += 1;
       const others = waiting.get(chat);

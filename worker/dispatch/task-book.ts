@@ -91,8 +91,10 @@ export interface TaskBook {
   deferredCount(): number;
   hasDeferred(): boolean;
   due(nowMs: number): PendingTask[];
-  /** The same in their order, and they wait no longer. */
-  takeDue(nowMs: number): PendingTask[];
+  /** Those of free chats in their order, and they wait no longer. */
+  takeDue(nowMs: number, isFree: (chat: string) => boolean): PendingTask[];
+  /** When the next task of a free chat is due; null: none waits. */
+  nextDueMs(isFree: (chat: string) => boolean): number | null;
   isCancelled(taskId: string): boolean;
   /**
    * Splits tasks into those that the network has or may have, and those that from now on are never sent. `doubted`: tasks
@@ -163,10 +165,20 @@ export function createTaskBook(): TaskBook {
     due(nowMs) {
       return [...deferred.all()].flatMap(({ task, retryAtMs }) => (retryAtMs <= nowMs ? [task] : []));
     },
-    takeDue(nowMs) {
-      const due = this.due(nowMs).sort((one, other) => one.seq - other.seq);
+    takeDue(nowMs, isFree) {
+      const due = this.due(nowMs)
+        .filter(({ chatJid }) => isFree(sharedNameOf(chatJid)))
+        .sort((one, other) => one.seq - other.seq);
       for (const { taskId } of due) deferred.delete(taskId);
       return due;
+    },
+    nextDueMs(isFree) {
+      let next: number | null = null;
+      for (const [chat, tasks] of deferred.chats()) {
+        if (!isFree(chat)) continue;
+        for (const { retryAtMs } of tasks.values()) next = Math.min(next ?? retryAtMs, retryAtMs);
+      }
+      return next;
     },
     isCancelled: (taskId) => cancelled.has(taskId),
     cancel(tasks, options) {
@@ -222,6 +234,7 @@ function createDeferred() {
     isAwaited: (taskId: string) => tasks.get(taskId)?.task.awaitedSinceMs !== undefined,
     size: () => tasks.size,
     all: () => tasks.values(),
+    chats: () => byChat.entries(),
     ofChat: (chatJid: string): Iterable<DeferredTask> => byChat.get(sharedNameOf(chatJid))?.values() ?? [],
   };
 }
