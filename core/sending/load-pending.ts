@@ -25,6 +25,8 @@ export interface PendingTask {
   settings: InstanceSettings;
   /** Since when its queue waits for the network to tell what became of it; Unix ms. */
   awaitedSinceMs?: number;
+  /** Since when the network has not been able to take it; Unix ms. */
+  deferredSinceMs?: number;
 }
 
 export interface PendingQuery {

@@ -96,6 +96,20 @@ describe('a queue that keeps order by chat', () => {
     );
   });
 
+  test('tries a message again that waited long for its turn, and those behind it', async (t) => {
+    const queue = await startQueue(t, { order: 'chat' });
+    const { sent, onSend } = queue;
+    onSend(() => {
+      if (sent.length === 1) throw new SendDeferred('rate_limited', { of: 'chat', forMs: 20 });
+    });
+    const createdAt = new Date(Date.now() - 3_600_000);
+    put(queue, 1, ANA, { createdAt });
+    put(queue, 2, ANA, { createdAt });
+    queue.queue.wake();
+    await waitFor(() => queue.table.size === 0, SOON_MS);
+    assert.deepEqual(sent, [1, 1, 2]);
+  });
+
   test('sends nothing that was cancelled while it waited for its chat, also when more was read since', async (t) => {
     const queue = await startQueue(t, { order: 'chat', window: 1 });
     const { sent, onSend, reads } = queue;

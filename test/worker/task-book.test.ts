@@ -7,30 +7,31 @@ import { afterOutcome, afterRecordFailure, createTaskBook } from '@posthorn/work
 const NOW = new Date('2026-01-01T00:10:00Z');
 const DEFERRAL = { expiresMs: 60_000, retryMs: 5_000 };
 
-function task(taskId: string, createdAt = NOW): PendingTask {
-  return { taskId, messageId: taskId, operation: 'text', createdAt } as PendingTask;
+function task(taskId: string): PendingTask {
+  return { taskId, messageId: taskId, operation: 'text' } as PendingTask;
 }
+
+const until = (untilMs: number) => ({ untilMs, sinceMs: 0, reason: 'rate_limited' });
 
 test('the outcome of an attempt decides what becomes of its task', () => {
   const sent: TaskOutcome = { to: 'sent', at: NOW };
   const failed: TaskOutcome = { to: 'failed', at: NOW, reason: 'refused', wireState: 'not_sent' };
   const deferred: TaskOutcome = { to: 'deferred', reason: 'forward_unavailable' };
-  const old = new Date(NOW.getTime() - 60_000);
-  const young = new Date(NOW.getTime() - 59_999);
-  const table: [name: string, outcome: TaskOutcome, createdAt: Date, expected: unknown][] = [
-    ['cancelled meanwhile: nothing', { to: 'cancelled' }, NOW, null],
-    ['sent', sent, old, { end: sent }],
-    ['failed', failed, NOW, { end: failed }],
-    ['not now: later', deferred, young, { retryAtMs: NOW.getTime() + 5_000 }],
+  const longAgo = NOW.getTime() - 60_000;
+  const table: [name: string, outcome: TaskOutcome, deferredSinceMs: number, expected: unknown][] = [
+    ['cancelled meanwhile: nothing', { to: 'cancelled' }, NOW.getTime(), null],
+    ['sent', sent, longAgo, { end: sent }],
+    ['failed', failed, NOW.getTime(), { end: failed }],
+    ['not now: later', deferred, longAgo + 1, { retryAtMs: NOW.getTime() + 5_000 }],
     [
-      'not now, and too old by now: failed',
+      'not now, for too long: failed',
       deferred,
-      old,
+      longAgo,
       { end: { to: 'failed', at: NOW, reason: 'forward_unavailable', wireState: 'not_sent' } },
     ],
   ];
-  for (const [name, outcome, createdAt, expected] of table)
-    assert.deepEqual(afterOutcome({ createdAt }, outcome, NOW, DEFERRAL), expected, name);
+  for (const [name, outcome, deferredSinceMs, expected] of table)
+    assert.deepEqual(afterOutcome({ deferredSinceMs }, outcome, NOW, DEFERRAL), expected, name);
 });
 
 test('an end that could not be recorded is tried again, given up or left to the next owner', () => {
@@ -70,7 +71,7 @@ test('a task can be cancelled again when its attempt came to nothing, was deferr
   }
   const book = createTaskBook();
   book.begin('a');
-  book.defer(task('a'), 100);
+  book.defer(task('a'), until(100));
   assert.equal(book.cancel([task('a')]).cancelled.length, 1);
   assert.equal(book.hasDeferred(), false, 'and is not tried again');
 });
@@ -90,9 +91,9 @@ test('a task that the network may have taken is not cancelled, unless it must no
 
 test('deferred tasks come up when they are due, in their order, until they end', () => {
   const book = createTaskBook();
-  book.defer(task('a'), 100);
-  book.defer(task('b'), 200);
-  book.defer(task('c'), 100);
+  book.defer(task('a'), until(100));
+  book.defer(task('b'), until(200));
+  book.defer(task('c'), until(100));
   const dueAt = (ms: number) => book.due(ms).map(({ taskId }) => taskId);
   assert.deepEqual([dueAt(99), dueAt(100), dueAt(200)], [[], ['a', 'c'], ['a', 'b', 'c']]);
   book.end('a');
@@ -117,9 +118,9 @@ test('a task waits for the earlier ones of its chat alone, until they are taken,
   ];
   for (const [name, go] of leave) {
     const book = createTaskBook();
-    book.defer(inChat('first', 'ana', 5), 100, 'rate_limited');
+    book.defer(inChat('first', 'ana', 5), until(100));
     const later = inChat('later', 'ana', 6);
-    assert.deepEqual(book.earlierOf(later), { untilMs: 100, reason: 'rate_limited' }, name);
+    assert.deepEqual(book.earlierOf(later), until(100), name);
     assert.equal(book.earlierOf(inChat('before', 'ana', 4)), null, 'an earlier one waits for none');
     assert.equal(book.earlierOf(inChat('same', 'ana', 5)), null, 'nor does the task itself');
     assert.equal(book.earlierOf(inChat('elsewhere', 'ben', 6)), null, 'nor another chat');
@@ -127,16 +128,16 @@ test('a task waits for the earlier ones of its chat alone, until they are taken,
     assert.equal(book.earlierOf(later), null, name);
   }
   const book = createTaskBook();
-  book.defer(inChat('awaited', 'ana', 1, { awaitedSinceMs: 1 }), 100);
+  book.defer(inChat('awaited', 'ana', 1, { awaitedSinceMs: 1 }), until(100));
   assert.equal(
     book.earlierOf(inChat('later', 'ana', 6)),
     null,
     'one that the network may have taken is passed',
   );
-  book.defer(inChat('second', 'ana', 2), 200);
-  book.defer(inChat('third', 'ana', 3), 150);
+  book.defer(inChat('second', 'ana', 2), until(200));
+  book.defer(inChat('third', 'ana', 3), until(150));
   assert.equal(book.earlierOf(inChat('later', 'ana', 6))?.untilMs, 200);
-  book.defer(inChat('second', 'ana', 2), 300);
+  book.defer(inChat('second', 'ana', 2), until(300));
   assert.equal(book.earlierOf(inChat('later', 'ana', 6))?.untilMs, 300, 'deferred again');
 });
 
@@ -147,9 +148,9 @@ test('asking for earlier tasks of a chat does not walk those of the others', () 
     const other = { ...task(`task ${at}`), seq: at } as PendingTask;
     Object.defineProperty(other, 'seq', { get: () => (reads += 1) });
     Object.defineProperty(other, 'chatJid', { value: `chat ${at}` });
-    book.defer(other, 100);
+    book.defer(other, until(100));
   }
   const mine = { ...task('mine'), chatJid: 'chat 4999', seq: 10_000 } as PendingTask;
-  assert.deepEqual(book.earlierOf(mine), { untilMs: 100, reason: 'send_failed' });
+  assert.deepEqual(book.earlierOf(mine), until(100));
   assert.equal(reads, 1);
 });

@@ -105,7 +105,7 @@ async function send(queue: QueueContext, draining: Draining, task: PendingTask):
     const hold = isAwaited ? null : (queue.book.holdOf(task.chatJid, nowMs) ?? queue.book.earlierOf(task));
     if (hold) {
       const backOff = { of: 'chat', forMs: Math.max(0, hold.untilMs - nowMs) } as const;
-      return await conclude(queue, task, { to: 'deferred', reason: hold.reason, backOff });
+      return await conclude(queue, task, { to: 'deferred', reason: hold.reason, backOff }, hold.sinceMs);
     }
     await handle(queue, task);
   } catch (cause) {

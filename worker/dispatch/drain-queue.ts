@@ -201,11 +201,23 @@ function scopeOf(queue: QueueContext, task: PendingTask) {
   };
 }
 
-export async function conclude(queue: QueueContext, task: PendingTask, outcome: TaskOutcome): Promise<void> {
+/** `heldSinceMs`: it was not tried, as the network has not been able to take one before it since then. */
+export async function conclude(
+  queue: QueueContext,
+  task: PendingTask,
+  outcome: TaskOutcome,
+  heldSinceMs?: number,
+): Promise<void> {
   queue.state = progress.afterAttempt(queue.state, performance.now());
-  const next = afterOutcome(task, outcome, queue.deps.clock.now(), queue.deferral);
+  const now = queue.deps.clock.now();
+  // Without a connection nothing is tried.
+  const deferredSinceMs = Math.max(heldSinceMs ?? task.deferredSinceMs ?? now.getTime(), queue.attachedAtMs);
+  const next = afterOutcome({ deferredSinceMs }, outcome, now, queue.deferral);
   if (next === null) return;
-  if ('retryAtMs' in next) return defer(queue, task, next, outcome);
+  if ('retryAtMs' in next) {
+    const waiting = heldSinceMs === undefined ? { ...task, deferredSinceMs } : task;
+    return defer(queue, waiting, { ...next, sinceMs: deferredSinceMs }, outcome);
+  }
   const { to, at } = next.end;
   if (to !== 'accepted') queue.deps.counts?.onSendEnd(to, at.getTime() - task.createdAt.getTime());
   const sinceMs = performance.now();
@@ -237,15 +249,17 @@ async function traceRecord(
 function defer(
   { book, options }: QueueContext,
   task: PendingTask,
-  { retryAtMs, awaitedSinceMs }: { retryAtMs: number; awaitedSinceMs?: number },
+  { retryAtMs, awaitedSinceMs, sinceMs }: { retryAtMs: number; awaitedSinceMs?: number; sinceMs: number },
   outcome: TaskOutcome,
 ): void {
+  const reason = outcome.to === 'deferred' ? outcome.reason : 'send_failed';
+  const until = { untilMs: retryAtMs, sinceMs, reason };
   // From now on it counts as sent once: what is due is then its failure.
   const waiting =
     awaitedSinceMs === undefined ? task : { ...task, attempts: Math.max(1, task.attempts), awaitedSinceMs };
   if (outcome.to === 'deferred' && options.order === 'chat') {
     const held = outcome.backOff?.of === 'account' ? ALL_CHATS : task.chatJid;
-    book.hold(held, { untilMs: retryAtMs, reason: outcome.reason });
+    book.hold(held, until);
   }
-  book.defer(waiting, retryAtMs, outcome.to === 'deferred' ? outcome.reason : undefined);
+  book.defer(waiting, until);
 }

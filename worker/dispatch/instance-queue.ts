@@ -90,6 +90,7 @@ export function startInstanceQueue(deps: InstanceQueueDeps, options: InstanceQue
     lateMs: () => progress.lateMs(queue.state, performance.now()),
     attach(session, firstOwnSeq = null) {
       queue.session = session;
+      queue.attachedAtMs = deps.clock.now().getTime();
       queue.firstOwnSeq = firstOwnSeq;
       tellRecorded(queue);
       queue.page = null;

@@ -55,6 +55,8 @@ export interface QueueContext {
   outcomes: OutcomeKeeper;
   inFlight: InFlight;
   session: NetworkSession | null;
+  /** Time by the clock at which the session was attached. */
+  attachedAtMs: number;
   /** Tasks below it are of another account; null: none is. */
   firstOwnSeq: number | null;
   /** The tasks being prepared for the network, and what cancels each. */
@@ -96,6 +98,7 @@ export function createQueueContext(deps: InstanceQueueDeps, options: InstanceQue
     inFlight: createInFlight(),
     woken: Promise.withResolvers(),
     session: null,
+    attachedAtMs: 0,
     firstOwnSeq: null,
     preparing: new Map(),
     page: null,

@@ -2,7 +2,7 @@ import { sharedNameOf } from '@posthorn/core/lids/other-numbers.ts';
 import type { PendingTask } from '@posthorn/core/sending/load-pending.ts';
 import type { TaskOutcome } from './send-task.ts';
 
-/** A task the network could not take is retried until it is this old (SND-28). */
+/** How long a task that the network cannot take is tried again (SND-28). */
 const SEND_EXPIRES_MS = 10 * 60_000;
 const DEFERRED_RETRY_MS = 5_000;
 /** How long the network has to tell what became of a send that it did not answer (SND-50). */
@@ -29,9 +29,12 @@ export type TaskRef = Pick<PendingTask, 'taskId' | 'messageId' | 'operation'>;
 /** An outcome that ends a task. */
 export type TaskEnd = Extract<TaskOutcome, { at: Date }>;
 
-/** The next step after the outcome of an attempt. Null: none, the task was cancelled meanwhile. */
+/**
+ * The next step after the outcome of an attempt. Null: none, the task was cancelled meanwhile. `deferredSinceMs`: since when
+ * the network has not been able to take the task; how long it waited for its turn before does not count.
+ */
 export function afterOutcome(
-  task: Pick<PendingTask, 'createdAt'>,
+  { deferredSinceMs }: { deferredSinceMs: number },
   outcome: TaskOutcome,
   now: Date,
   deferral: Deferral,
@@ -41,7 +44,7 @@ export function afterOutcome(
   if (outcome.to === 'unanswered')
     return { retryAtMs: nowMs + (deferral.unansweredMs ?? UNANSWERED_MS), awaitedSinceMs: nowMs };
   if (outcome.to !== 'deferred') return { end: outcome };
-  if (nowMs - task.createdAt.getTime() < deferral.expiresMs)
+  if (nowMs - deferredSinceMs < deferral.expiresMs)
     return { retryAtMs: nowMs + (outcome.backOff?.forMs ?? deferral.retryMs) };
   return { end: { to: 'failed', at: now, reason: outcome.reason, wireState: 'not_sent' } };
 }
@@ -78,7 +81,8 @@ export interface TaskBook {
   end(taskId: string): void;
   /** Its end is recorded, or this worker will never record it. */
   settle(taskId: string): void;
-  defer(task: PendingTask, retryAtMs: number, reason?: string): void;
+  /** `until`: when it is tried again, and since when and why the network has not been able to take it, or what is before it. */
+  defer(task: PendingTask, until: Hold): void;
   /** An earlier task of the same chat that waits for its time, which this one may not overtake; or null. */
   earlierOf(task: PendingTask): Hold | null;
   /** Lets nothing go to this chat, or to {@link ALL_CHATS}, until the hold ends. */
@@ -110,9 +114,10 @@ export interface TaskBook {
   forgetCancelled(): void;
 }
 
-/** A back-off that the network asked for, and what a message fails with that it outlasts. */
+/** A back-off that the network asked for, since when it does, and what a message fails with that it outlasts. */
 export interface Hold {
   untilMs: number;
+  sinceMs: number;
   reason: string;
 }
 
@@ -139,15 +144,15 @@ export function createTaskBook(): TaskBook {
       underWay.add(taskId);
     },
     settle: (taskId) => void underWay.delete(taskId),
-    defer(task, retryAtMs, reason = 'send_failed') {
+    defer(task, until) {
       underWay.delete(task.taskId);
-      deferred.set({ task, retryAtMs, reason });
+      deferred.set({ task, until });
     },
     earlierOf({ chatJid, seq }) {
-      for (const { task, retryAtMs, reason } of deferred.ofChat(chatJid)) {
+      for (const { task, until } of deferred.ofChat(chatJid)) {
         // One that the network may have taken is not sent again, so nothing can overtake it.
         if (task.awaitedSinceMs !== undefined || task.seq >= seq) continue;
-        return { untilMs: retryAtMs, reason };
+        return until;
       }
       return null;
     },
@@ -163,7 +168,7 @@ export function createTaskBook(): TaskBook {
     deferredCount: () => deferred.size(),
     hasDeferred: () => deferred.size() > 0,
     due(nowMs) {
-      return [...deferred.all()].flatMap(({ task, retryAtMs }) => (retryAtMs <= nowMs ? [task] : []));
+      return [...deferred.all()].flatMap(({ task, until }) => (until.untilMs <= nowMs ? [task] : []));
     },
     takeDue(nowMs, isFree) {
       const due = this.due(nowMs)
@@ -176,7 +181,7 @@ export function createTaskBook(): TaskBook {
       let next: number | null = null;
       for (const [chat, tasks] of deferred.chats()) {
         if (!isFree(chat)) continue;
-        for (const { retryAtMs } of tasks.values()) next = Math.min(next ?? retryAtMs, retryAtMs);
+        for (const { until } of tasks.values()) next = Math.min(next ?? until.untilMs, until.untilMs);
       }
       return next;
     },
@@ -201,8 +206,7 @@ export function createTaskBook(): TaskBook {
 
 interface DeferredTask {
   task: PendingTask;
-  retryAtMs: number;
-  reason: string;
+  until: Hold;
 }
 
 /**
