@@ -110,6 +110,21 @@ describe('a queue that keeps order by chat', () => {
     assert.deepEqual(sent, [1, 1, 2]);
   });
 
+  test('types a text once, however often the network defers it', async (t) => {
+    const queue = await startQueue(t, TYPING);
+    const { sent, onSend, session } = queue;
+    let typed = 0;
+    session.typing = async () => void (typed += 1);
+    onSend(() => {
+      if (sent.length < 3) throw new SendDeferred('rate_limited', { of: 'chat', forMs: 20 });
+    });
+    const { settings } = taskOf(1);
+    put(queue, 1, ANA, { settings: { ...settings, humanize_enabled: true } });
+    queue.queue.wake();
+    await waitFor(() => queue.table.size === 0, SOON_MS);
+    assert.deepEqual([sent, typed], [[1, 1, 1], 1]);
+  });
+
   test('sends nothing that was cancelled while it waited for its chat, also when more was read since', async (t) => {
     const queue = await startQueue(t, { order: 'chat', window: 1 });
     const { sent, onSend, reads } = queue;

@@ -155,13 +155,14 @@ async function type(
   });
 }
 
-/** One-to-one texts, also with link previews; nobody types a forward or an edit. */
+/** One-to-one texts, also with link previews, once; nobody types a forward or an edit. */
 function isTyped(
-  { operation, type, chatJid, settings }: PendingTask,
+  { operation, type, chatJid, settings, deferredSinceMs }: PendingTask,
   { typingMaxMs }: Pick<SendTaskScope, 'typingMaxMs'>,
 ): boolean {
   return (
     typingMaxMs > 0 &&
+    deferredSinceMs === undefined &&
     type === 'text' &&
     (operation === 'text' || operation === 'link_preview') &&
     isUserJid(chatJid) &&
