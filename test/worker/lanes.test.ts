@@ -68,6 +68,17 @@ describe('a queue that keeps order by chat', () => {
     assert.deepEqual(sent, [2, 2]);
   });
 
+  test('is not late while a text is being typed, whatever else it has sent meanwhile', async (t) => {
+    const queue = await startQueue(t, TYPING);
+    putTyped(queue, 1, ANA);
+    put(queue, 2, BEN);
+    queue.queue.wake();
+    await waitFor(() => queue.table.size === 1, SOON_MS);
+    const sinceMs = performance.now();
+    await waitFor(() => performance.now() > sinceMs + 5);
+    assert.equal(queue.queue.lateMs(), 0);
+  });
+
   test('lets no message overtake one that is due again, however many chats are served before', async (t) => {
     const queue = await startQueue(t, { order: 'chat', window: 1 });
     const { sent, onSend } = queue;

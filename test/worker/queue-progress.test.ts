@@ -26,6 +26,8 @@ const AT_REST: QueueProgress = onIdle(
 /** The same after a wake for more work at 1000. */
 const WOKEN = afterWake(AT_REST, 9, 1_000);
 
+const prepared = (fromMs: number, toMs: number) => afterPrepare(onPrepare(WOKEN, fromMs), toMs);
+
 test('a queue reports its progress for each of its states', () => {
   const table: [
     name: string,
@@ -40,9 +42,12 @@ test('a queue reports its progress for each of its states', () => {
     ['woken', WOKEN, true, null, 4_000],
     ['woken and going on', afterRest(WOKEN, 4_000), true, null, 4_000],
     ['reading', onRead(afterRest(WOKEN, 4_000)), false, null, 4_000],
-    ['preparing a task, which takes as long as it takes', onPrepare(WOKEN), true, null, 0],
-    ['handing it over', afterPrepare(onPrepare(WOKEN)), true, null, 4_000],
-    ['one task further', afterAttempt(afterPrepare(onPrepare(WOKEN)), 4_500), true, null, 500],
+    ['preparing a task, which takes as long as it takes', onPrepare(WOKEN, 1_000), true, null, 0],
+    ['handing it over at once', prepared(1_500, 1_500), true, null, 4_000],
+    ['handing it over after a while, which does not count', prepared(1_500, 4_500), true, null, 1_000],
+    ['preparing another one still', onPrepare(prepared(1_500, 4_500), 4_600), true, null, 0],
+    ['one of two is ready', afterPrepare(onPrepare(onPrepare(WOKEN, 1_000), 2_000), 3_000), true, null, 0],
+    ['one task further', afterAttempt(prepared(1_000, 1_000), 4_500), true, null, 500],
     ['interrupted', afterInterruption(onRead(afterRest(WOKEN, 4_000))), true, null, 4_000],
     ['at rest without a session', afterDetach(AT_REST), false, null, 0],
     ['woken without a session', afterDetach(WOKEN), false, null, 4_000],

@@ -125,8 +125,8 @@ async function accountIsFree(queue: QueueContext): Promise<void> {
     const nowMs = deps.clock.now().getTime();
     const hold = book.holdOf(ALL_CHATS, nowMs);
     if (!hold || stopping.signal.aborted) return;
-    queue.state = progress.onPrepare(queue.state);
+    queue.state = progress.onPrepare(queue.state, performance.now());
     await deps.clock.sleep(hold.untilMs - nowMs, stopping.signal).catch(() => undefined);
-    queue.state = progress.afterPrepare(queue.state);
+    queue.state = progress.afterPrepare(queue.state, performance.now());
   }
 }

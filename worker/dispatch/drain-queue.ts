@@ -137,19 +137,20 @@ export function canSend(queue: QueueContext): boolean {
 /** False if there is no session; throws if the task must be tried again. */
 export async function handle(queue: QueueContext, task: PendingTask): Promise<boolean> {
   if (!canSend(queue)) return false;
-  queue.state = progress.onPrepare(queue.state);
+  queue.state = progress.onPrepare(queue.state, performance.now());
   queue.preparing.set(task.taskId, new AbortController());
   const outcome = await attempt(queue, queue.session!, task)
     .catch((err) => {
       queue.book.abandon(task.taskId);
       throw err;
     })
-    .finally(() => {
-      queue.preparing.delete(task.taskId);
-      queue.state = progress.afterPrepare(queue.state);
-    });
+    .finally(() => endPreparing(queue, task));
   await conclude(queue, task, outcome);
   return true;
+}
+
+function endPreparing(queue: QueueContext, { taskId }: PendingTask): void {
+  if (queue.preparing.delete(taskId)) queue.state = progress.afterPrepare(queue.state, performance.now());
 }
 
 /** If the task needs no preparation (`isReady`), runs up to the network call before returning. */
@@ -194,7 +195,7 @@ function scopeOf(queue: QueueContext, task: PendingTask) {
     signal: queue.stopping.signal,
     cancelled: queue.preparing.get(task.taskId)?.signal,
     begin() {
-      queue.state = progress.afterPrepare(queue.state);
+      endPreparing(queue, task);
       return queue.book.begin(task.taskId);
     },
     doubt: () => queue.book.doubt(task.taskId),

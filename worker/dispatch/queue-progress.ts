@@ -8,14 +8,24 @@ export interface QueueProgress {
   /** There may be work above `handledSeq`, or work that failed. */
   readonly mayHaveWork: boolean;
   readonly hasSession: boolean;
-  /** `preparing`: getting the next task ready (e.g. typing), which has no time limit. */
-  readonly phase: 'idle' | 'working' | 'preparing';
+  readonly phase: 'idle' | 'working';
+  /** Number of tasks that are being prepared (e.g. typed), which has no time limit, and since when some are. */
+  readonly preparing: number;
+  readonly preparingSinceMs: number;
   /** Time of the last progress. */
   readonly progressAtMs: number;
 }
 
 export function newProgress(nowMs: number): QueueProgress {
-  return { handledSeq: 0, mayHaveWork: true, hasSession: false, phase: 'working', progressAtMs: nowMs };
+  return {
+    handledSeq: 0,
+    mayHaveWork: true,
+    hasSession: false,
+    phase: 'working',
+    preparing: 0,
+    preparingSinceMs: nowMs,
+    progressAtMs: nowMs,
+  };
 }
 
 /**
@@ -44,13 +54,17 @@ export function onRead(state: QueueProgress): QueueProgress {
   return { ...state, mayHaveWork: false };
 }
 
-export function onPrepare(state: QueueProgress): QueueProgress {
-  return { ...state, phase: 'preparing' };
+export function onPrepare(state: QueueProgress, nowMs: number): QueueProgress {
+  const preparingSinceMs = state.preparing === 0 ? nowMs : state.preparingSinceMs;
+  return { ...state, preparing: state.preparing + 1, preparingSinceMs };
 }
 
-/** The task is ready, or preparing it failed. */
-export function afterPrepare(state: QueueProgress): QueueProgress {
-  return { ...state, phase: 'working' };
+/** A task is ready, or preparing it failed. With the last one, the queue is as late as it was before the first. */
+export function afterPrepare(state: QueueProgress, nowMs: number): QueueProgress {
+  const preparing = state.preparing - 1;
+  if (preparing > 0) return { ...state, preparing };
+  const lateBeforeMs = Math.max(0, state.preparingSinceMs - state.progressAtMs);
+  return { ...state, preparing, progressAtMs: nowMs - lateBeforeMs };
 }
 
 /** A task was attempted, with any outcome. */
@@ -84,7 +98,7 @@ export function idleAt(state: QueueProgress): number | null {
 
 /** How long it has known of work without making progress. */
 export function lateMs(state: QueueProgress, nowMs: number): number {
-  return state.phase === 'preparing' || isAtRest(state) ? 0 : nowMs - state.progressAtMs;
+  return state.preparing > 0 || isAtRest(state) ? 0 : nowMs - state.progressAtMs;
 }
 
 function isAtRest(state: QueueProgress): boolean {
