@@ -192,6 +192,43 @@ describe('the queue', () => {
     assert.deepEqual(await shownInTheEnd(busy), ['text 0']);
   });
 
+  test('keeps the edit of a message that was deleted before its turn from the network', async () => {
+    const busy = await busyInstance(0);
+    const { instance, phone, texts, asked } = busy;
+    const [{ message_id: id }] = texts;
+    const removed = await pipeline.call(instance, 'DELETE', `/messages/${id}`, { to: phone, message_id: id });
+    const edited = await pipeline.call(instance, 'PUT', `/messages/${id}/edit`, { content: 'new' });
+    assert.deepEqual([removed.status, edited.status], [202, 202]);
+    await shownInTheEnd(busy);
+    assert.deepEqual(asked, ['text', 'delete']);
+    const failed = await pipeline.event(
+      instance,
+      'text.delivery_failed',
+      (data) => data.message_ids[0] === id,
+    );
+    const { operation, reason, wire_state } = failed.data;
+    assert.deepEqual([operation, reason, wire_state], ['edit', 'message_not_found', 'not_sent']);
+  });
+
+  test('keeps the edit of a message that the network has just refused from the network', async () => {
+    const busy = await busyInstance(1);
+    const { instance, texts, asked } = busy;
+    const refusal = { kind: 'refuse', reason: 'not_now', account: instance.phone, times: 1 };
+    await pipeline.sandbox.post('/faults', refusal);
+    const path = `/messages/${texts[1].message_id}/edit`;
+    assert.equal((await pipeline.call(instance, 'PUT', path, { content: 'new' })).status, 202);
+    assert.deepEqual(await shownInTheEnd(busy), ['text 0']);
+    assert.deepEqual(asked, ['text', 'text']);
+    const failures = await pipeline.eventsOf(texts[1].message_id);
+    assert.deepEqual(
+      failures.map(({ data }) => [data.operation ?? 'send', data.reason]),
+      [
+        ['send', 'not_now'],
+        ['edit', 'message_not_found'],
+      ],
+    );
+  });
+
   test('keeps the edit and the delete of a cancelled message from the network', async () => {
     const busy = await busyInstance(1);
     const { instance, phone, texts, asked } = busy;

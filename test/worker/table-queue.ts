@@ -63,7 +63,7 @@ export async function startQueue(
     random: () => 0,
     attempts: { begin: async () => undefined, end: async () => undefined, hasBegunInVain: () => false },
     noteTyping: async () => undefined,
-    hasFailed: async () => false,
+    isGone: async () => false,
     recordChange: async () => 'recorded',
     recorder: {
       ...idle,

@@ -161,6 +161,8 @@ async function attempt(
 ): Promise<TaskOutcome> {
   if (queue.book.isCancelled(task.taskId)) return { to: 'cancelled' };
   if (isOfOtherAccount(queue, task)) return endOfCancelled(queue, task, ACCOUNT_CHANGED);
+  // The end of the send before it decides whether there is anything to change.
+  if (isChange(task)) await queue.outcomes.all();
   const run = () =>
     queue.tries.attempt(task, () => sendTask(queue.deps, scopeOf(queue, task), session, task));
   const { trace, clock } = queue.deps;

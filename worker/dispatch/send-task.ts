@@ -28,8 +28,8 @@ export interface SendTaskDeps {
   attempts: Attempts;
   /** Notes how long a task is being typed. */
   noteTyping(typing: { taskId: string; lease: Lease; forMs: number }): Promise<void>;
-  /** Whether the message that a delete or edit is about has failed since it was asked for. */
-  hasFailed(messageId: string): Promise<boolean>;
+  /** Whether nobody has the message that a delete or edit is about, by now. */
+  isGone(change: Pick<PendingTask, 'messageId' | 'operation'>): Promise<boolean>;
   /** A number in [0, 1), for the humanize delay. */
   random(): number;
 }
@@ -85,7 +85,7 @@ export async function sendTask(
   let hasBegun = false;
   try {
     // Some networks take a change of a message that they never got.
-    if (isChange(task) && (await deps.hasFailed(task.messageId))) return failed('message_not_found');
+    if (isChange(task) && (await deps.isGone(task))) return failed('message_not_found');
     const needed = mediaOf(task);
     const media =
       needed &&
