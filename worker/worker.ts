@@ -2,6 +2,7 @@ import type { DirectDelivery } from '@posthorn/core/events/direct-delivery.ts';
 import { tellAbilities } from '@posthorn/core/instances/driver-abilities.ts';
 import { createSessionKeyWriter } from '@posthorn/core/instances/keep-session-keys.ts';
 import { createSettingsLoader } from '@posthorn/core/instances/load-settings.ts';
+import { readKnownJid } from '@posthorn/core/lids/read-phones.ts';
 import { isGone } from '@posthorn/core/messages/is-gone.ts';
 import { type EndedChange, recordChangeTask } from '@posthorn/core/messages/record-change-task.ts';
 import { createInboundRecorder } from '@posthorn/core/messages/record-inbound.ts';
@@ -121,6 +122,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     attempts,
     noteTyping: (typing) => noteTyping(deps.db, typing),
     isGone: (change) => isGone(deps.db, change),
+    addressOf: (instanceId, jid) => readKnownJid(deps.db, instanceId, jid),
     onLeaseLost(lease) {
       // An instance that moved away took nothing else of its shard with it.
       if (lease.hold?.isOver() !== true) owner.giveUp(lease);

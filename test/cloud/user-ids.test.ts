@@ -67,6 +67,22 @@ describe('business-scoped ids that change', () => {
     );
   });
 
+  it('are followed by what waits when they change', async () => {
+    await write('BR.600', 'Before');
+    cloud.graph.world.answerDelayMs = 1_500;
+    const ids = ['One', 'Two'].map((text) =>
+      cloud.send(instance, '/messages/text', { to: 'BR.600@bsuid', text }),
+    );
+    const [one, two] = await Promise.all(ids);
+    await change('BR.600', 'BR.601');
+    cloud.graph.world.answerDelayMs = 0;
+    for (const id of [one!, two!]) await cloud.reaches(instance, id, 'delivered');
+    assert.deepEqual(
+      cloud.graph.world.ledger.slice(-2).map(({ body }) => body.recipient),
+      ['BR.600', 'BR.601'],
+    );
+  });
+
   it('may change several times, reported in any order and twice, and back again', async () => {
     await write('BR.301', 'First');
     await change('BR.302', 'BR.303');

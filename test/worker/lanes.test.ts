@@ -40,7 +40,12 @@ describe('a queue that keeps order by chat', () => {
   const [ANA, BEN, EVA] = ['1', '2', '3'].map((nth) => `551199999000${nth}@s.whatsapp.net`);
 
   /** Puts a text to this chat into the table. */
-  function put({ table }: TestQueue, seq: number, chatJid: string | undefined, more: Partial<PendingTask> = {}) {
+  function put(
+    { table }: TestQueue,
+    seq: number,
+    chatJid: string | undefined,
+    more: Partial<PendingTask> = {},
+  ) {
     const task = { ...taskOf(seq), chatJid: chatJid!, ...more };
     table.set(seq, task);
     return task;
@@ -125,7 +130,9 @@ describe('a queue that keeps order by chat', () => {
     const queue = await startQueue(t, TYPING);
     const { sent, onSend, session } = queue;
     let typed = 0;
-    session.typing = async () => void (typed += 1);
+    session.typing = async () => {
+      typed += 1;
+    };
     onSend(() => {
       if (sent.length < 3) throw new SendDeferred('rate_limited', { of: 'chat', forMs: 20 });
     });

@@ -64,6 +64,7 @@ export async function startQueue(
     attempts: { begin: async () => undefined, end: async () => undefined, hasBegunInVain: () => false },
     noteTyping: async () => undefined,
     isGone: async () => false,
+    addressOf: async (_, jid) => jid,
     recordChange: async () => 'recorded',
     recorder: {
       ...idle,

@@ -65,11 +65,7 @@ async function nextEvent(queue: QueueContext): Promise<void> {
 }
 
 /** `waiting`: how many tasks of earlier pages have not been attempted. */
-export async function readPage(
-  queue: QueueContext,
-  afterSeq: number,
-  waiting = 0,
-): Promise<PendingTask[]> {
+export async function readPage(queue: QueueContext, afterSeq: number, waiting = 0): Promise<PendingTask[]> {
   // Read this before forgetting cancelled tasks: the page may still contain them, as those that wait may.
   const known = takeKnown(queue, afterSeq);
   if (known.length > 0) return known;

@@ -1,5 +1,5 @@
 import { charsOf } from '@posthorn/contract/fields.ts';
-import { isUserJid } from '@posthorn/contract/jid.ts';
+import { isUserIdJid, isUserJid, type Jid } from '@posthorn/contract/jid.ts';
 import type { Lease } from '@posthorn/core/instances/lock-leases.ts';
 import { MediaUnusable } from '@posthorn/core/media/media-port.ts';
 import { OUTCOME_UNKNOWN } from '@posthorn/core/messages/progress.ts';
@@ -30,6 +30,8 @@ export interface SendTaskDeps {
   noteTyping(typing: { taskId: string; lease: Lease; forMs: number }): Promise<void>;
   /** Whether nobody has the message that a delete or edit is about, by now. */
   isGone(change: Pick<PendingTask, 'messageId' | 'operation'>): Promise<boolean>;
+  /** The address that this one, a user id, names today: it may have changed while the task waited. */
+  addressOf(instanceId: string, jid: Jid): Promise<Jid>;
   /** A number in [0, 1), for the humanize delay. */
   random(): number;
 }
@@ -96,10 +98,13 @@ export async function sendTask(
       ));
     if (isTyped(task, scope)) await type(deps, scope, session, task);
     if (scope.pacer.isOn) await scope.pacer.turn(scope.signal);
+    const { chatJid } = task;
+    const to = isUserIdJid(chatJid) ? await deps.addressOf(scope.instanceId, chatJid) : chatJid;
     if (!scope.begin()) return { to: 'cancelled' };
     if (!scope.dedupes) await deps.attempts.begin(note);
     hasBegun = true;
-    const receipt = await session.send(outboundOf(task, media ?? undefined)).finally(scope.pacer.sent);
+    const message = { ...outboundOf(task, media ?? undefined), to };
+    const receipt = await session.send(message).finally(scope.pacer.sent);
     const { at, assignedId } = receipt;
     return { to: scope.outcome === 'told' ? 'accepted' : 'sent', at, assignedId };
   } catch (caught) {

@@ -177,14 +177,7 @@ export function createTaskBook(): TaskBook {
       for (const { taskId } of due) deferred.delete(taskId);
       return due;
     },
-    nextDueMs(isFree) {
-      let next: number | null = null;
-      for (const [chat, tasks] of deferred.chats()) {
-        if (!isFree(chat)) continue;
-        for (const { until } of tasks.values()) next = Math.min(next ?? until.untilMs, until.untilMs);
-      }
-      return next;
-    },
+    nextDueMs: (isFree) => deferred.nextDueMs(isFree),
     isCancelled: (taskId) => cancelled.has(taskId),
     cancel(tasks, options) {
       const isLate = ({ taskId }: TaskRef) =>
@@ -238,7 +231,14 @@ function createDeferred() {
     isAwaited: (taskId: string) => tasks.get(taskId)?.task.awaitedSinceMs !== undefined,
     size: () => tasks.size,
     all: () => tasks.values(),
-    chats: () => byChat.entries(),
+    nextDueMs(isFree: (chat: string) => boolean): number | null {
+      let next: number | null = null;
+      for (const [chat, ofChat] of byChat) {
+        if (!isFree(chat)) continue;
+        for (const { until } of ofChat.values()) next = Math.min(next ?? until.untilMs, until.untilMs);
+      }
+      return next;
+    },
     ofChat: (chatJid: string): Iterable<DeferredTask> => byChat.get(sharedNameOf(chatJid))?.values() ?? [],
   };
 }
