@@ -19,10 +19,20 @@ export function createMinutes(clock: Clock): Minutes {
   };
 }
 
+/**
+ * The clocks of two processes may show two minutes, so one that is ahead by this much counts. One that is further ahead is of before the
+ * database's clock was set back: kept, it would refuse its company, or its address, for as long as the clock was wrong.
+ */
+const AHEAD_MAX = 1;
+
 /** The counts of one key in one minute, in one process. */
 export interface Window {
-  /** Minutes since 1970. May be ahead of our clock: another process's can be. */
+  /** Minutes since 1970. May be ahead of our clock by {@link AHEAD_MAX}: another process's can be. */
   minute: number;
+}
+
+function isRunning(window: Window, minute: number): boolean {
+  return window.minute >= minute && window.minute <= minute + AHEAD_MAX;
 }
 
 /** The windows of a process, by what they count. */
@@ -33,13 +43,13 @@ export interface Windows<Key, W extends Window> {
 }
 
 /**
- * Keeps one window for each key. Once a minute those of earlier minutes are dropped, so that memory follows the active
+ * Keeps one window for each key. Once a minute those of other minutes are dropped, so that memory follows the active
  * keys; when `max` keys are active in one minute, the oldest that `mayForget` allows are dropped too.
  */
 export function createWindows<Key, W extends Window>(options: {
   minutes: Minutes;
   open: (minute: number) => W;
-  /** Begins the running minute on a window of an earlier one; the default opens a new one. */
+  /** Begins the running minute on a window of another one; the default opens a new one. */
   renew?: (window: W) => void;
   /** True while requests wait on the window: it is kept. */
   isBusy?: (window: W) => boolean;
@@ -57,7 +67,7 @@ export function createWindows<Key, W extends Window>(options: {
     if (sweptMinute !== minute) {
       sweptMinute = minute;
       for (const [other, window] of windows)
-        if (window.minute < minute && !isBusy(window)) windows.delete(other);
+        if (!isRunning(window, minute) && !isBusy(window)) windows.delete(other);
     }
     if (windows.size >= max) forgetOldest(Math.ceil(max / 100));
     const window = open(minute);
@@ -80,7 +90,7 @@ export function createWindows<Key, W extends Window>(options: {
       const minute = minutes.current();
       const window = windows.get(key);
       if (window === undefined) return add(key, minute);
-      if (window.minute >= minute) return window;
+      if (isRunning(window, minute)) return window;
       if (!renew) {
         windows.delete(key);
         return add(key, minute);
@@ -108,6 +118,9 @@ export const COMPANY_WINDOWS = {
   toKey: 'company_id::text',
 };
 
+/** SQL of {@link isRunning}. */
+const IS_RUNNING = `w.minute BETWEEN excluded.minute AND excluded.minute + ${AHEAD_MAX}`;
+
 /**
  * Adds to the counts of a minute, all keys in one statement on the primary key, and gives what each has come to. The
  * rows are written in the order of their keys, so that two processes never wait for each other. A row may be a minute
@@ -126,8 +139,8 @@ export async function addToWindows(
       SELECT ${table.toColumn}, $2, amount FROM json_to_recordset($1) AS counted (key text, amount integer)
       ORDER BY ${table.toColumn}
       ON CONFLICT (${table.column}) DO UPDATE
-      SET minute = greatest(w.minute, excluded.minute),
-          used = CASE WHEN w.minute < excluded.minute THEN 0 ELSE w.used END + excluded.used
+      SET minute = CASE WHEN ${IS_RUNNING} THEN w.minute ELSE excluded.minute END,
+          used = CASE WHEN ${IS_RUNNING} THEN w.used ELSE 0 END + excluded.used
       RETURNING ${table.toKey} AS key, minute, used`,
     values: [JSON.stringify(Array.from(amounts, ([key, amount]) => ({ key, amount }))), minute],
   });

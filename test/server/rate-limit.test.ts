@@ -112,6 +112,25 @@ describe('the request rate of a company', () => {
     assert.equal(allowed, 60);
   });
 
+  test('after the clock of the database was set back by hours, a full minute of before refuses nobody', async () => {
+    company += 1;
+    const clock = createTestClock(new Date('2026-01-01T03:00:00Z'));
+    const [here, there] = [counted(clock).limiter, counted(clock).limiter];
+    for (let i = 0; i < 61; i += 1) await here.take(company, 60);
+    assert.equal((await here.take(company, 60)).allowed, false);
+    clock.advance(-3 * 3_600_000);
+    const slots = [];
+    for (const limiter of [here, there]) slots.push(await limiter.take(company, 60));
+    assert.deepEqual(
+      slots.map(({ allowed, resetAtS }) => ({ allowed, resetAtS })),
+      Array(2).fill({ allowed: true, resetAtS: Date.parse('2026-01-01T00:01:00Z') / 1000 }),
+    );
+    let allowed = 2;
+    for (let i = 0; i < 40; i += 1)
+      for (const limiter of [here, there]) if ((await limiter.take(company, 60)).allowed) allowed += 1;
+    assert.equal(allowed, 60);
+  });
+
   test('a raised limit counts at once', async () => {
     company += 1;
     const limiter = createRateLimiter({ db: parts.db, clock: createTestClock() });
