@@ -1,5 +1,5 @@
 import type { Sql } from '../platform/database/db.ts';
-import { DAY_MS } from '../platform/durations.ts';
+import { DAY_MS, MINUTE_MS } from '../platform/durations.ts';
 import { type Cursor, compareCursors } from './cursor.ts';
 import { eventBodySql } from './event-body.ts';
 import { type EventFilter, likePatterns } from './event-filter.ts';
@@ -35,8 +35,10 @@ export const FEED_PAGE_BYTES = 256 * 1024;
 const ENVELOPE_BYTES = 256;
 /** Rows that a filtered page may look at for each one it may return: bounds what a rare filter costs. */
 const SCAN_FACTOR = 10;
-/** A row can carry an earlier created_at than one before it in the log; never by a day. */
+/** A row can carry an earlier created_at than one before it in the log; never by a day, unless the database's clock was set back. */
 const SKEW_MS = DAY_MS;
+/** A cursor of another process is hardly ahead of this one's time; one that is, is of before the clock was set back. */
+const AHEAD_MS = MINUTE_MS;
 
 interface PageQuery extends EventFilter {
   companyId: number;
@@ -55,6 +57,7 @@ export async function readEvents(
   query: PageQuery & { after: Cursor | null; nowMs: number },
 ): Promise<EventPage> {
   const after = query.after ?? { tx: 0, id: 0, atMs: SKEW_MS };
+  const fromMs = after.atMs > query.nowMs + AHEAD_MS ? 0 : after.atMs - SKEW_MS;
   const types = likePatterns(query);
   const filtered = types !== null || Boolean(query.instanceId);
   const scan = query.limit * (filtered ? SCAN_FACTOR : 1);
@@ -65,7 +68,7 @@ export async function readEvents(
       query.companyId,
       after.tx,
       after.id,
-      new Date(after.atMs - SKEW_MS),
+      new Date(fromMs),
       query.instanceId ?? null,
       types,
       scan,

@@ -28,3 +28,19 @@ test('a reader who stood at the end of the log before a restore into another clu
   });
   assert.deepEqual([page.ahead, page.events.map((event) => event.eventId)], [false, [eventId]]);
 });
+
+test('a reader whose cursor is of before the clock of the database was set back by days misses nothing', async (t) => {
+  const { db, close } = await createParts();
+  t.after(close);
+  const { companyId } = await seedCompany(db);
+  await putEvent(db, companyId);
+  const cursor = await readEventsEnd(db, Date.now() + 3 * 86_400_000);
+  const { eventId } = await putEvent(db, companyId);
+  const page = await readEvents(db, {
+    ...{ companyId, after: cursor, nowMs: Date.now(), limit: 10, maxBytes: 1_000_000 },
+  });
+  assert.deepEqual(
+    page.events.map((event) => event.eventId),
+    [eventId],
+  );
+});
