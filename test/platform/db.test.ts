@@ -4,7 +4,9 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { isDeadlock, isUnavailable } from '@posthorn/core/platform/database/database-errors.ts';
 import { createDb, type Db } from '@posthorn/core/platform/database/db.ts';
+import { createOrm } from '@posthorn/core/platform/database/orm.ts';
 import { createLog } from '@posthorn/core/platform/process/log.ts';
+import { messagingEntities } from '@posthorn/server/messaging/entities.ts';
 import { createTestDatabase } from '@posthorn/test/support/postgres.ts';
 import { waitFor } from '@posthorn/test/support/process.ts';
 import { listen } from '../support/listen.ts';
@@ -13,9 +15,11 @@ describe('the connections to PostgreSQL', () => {
   let db: Db;
   let admin: Db;
   let drop: () => Promise<void>;
+  let databaseUrl: string;
   before(async () => {
     const database = await createTestDatabase();
     drop = database.drop;
+    databaseUrl = database.url;
     const options = { url: database.url, log: createLog({ level: 'silent', role: 'test' }), name: 'test' };
     db = createDb({ ...options, poolSize: 4 });
     admin = createDb({ ...options, poolSize: 1 });
@@ -289,6 +293,20 @@ describe('the connections to PostgreSQL', () => {
     assert.ok(isUnavailable(await away.query('SELECT 1').catch((err: unknown) => err)));
     assert.ok(!isUnavailable(await db.query('SELECT nothing FROM nowhere').catch((err: unknown) => err)));
     await away.close();
+  });
+
+  it('count a database that lets them in no longer, as after a change of its password, as one that is away', async () => {
+    const url = new URL(databaseUrl);
+    url.password = 'the former one';
+    const options = { url: url.href, poolSize: 1, name: 'test' };
+    const pool = createDb({ ...options, log: createLog({ level: 'silent', role: 'test' }) });
+    const orm = await createOrm({ ...options, entities: messagingEntities });
+    const refusals = [pool.query('SELECT 1'), orm.fork().getConnection().execute('SELECT 1')];
+    for (const refusal of await Promise.all(refusals.map((asked) => asked.catch((err: unknown) => err)))) {
+      assert.match(String(refusal), /password/);
+      assert.ok(isUnavailable(refusal), String(refusal));
+    }
+    await Promise.all([pool.close(), orm.close()]);
   });
 
   it('distinguish a deadlock, after which the request may be tried again, from a fault of the request', async () => {

@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import pg from 'pg';
 import { type Host, hostsOf } from './cluster-url.ts';
+import { asNotConnected } from './database-errors.ts';
 
 /** Asking each server in turn would wait for one that vanished; all are asked, and no answer takes longer. */
 const PROBE_MS = 2_000;
@@ -29,7 +30,10 @@ export class ClusterClient extends pg.Client {
   override connect(): Promise<pg.Client>;
   override connect(callback: Callback): void;
   override connect(callback?: Callback): Promise<pg.Client> | undefined {
-    const connected = this.#hosts.length === 0 ? super.connect() : this.#connectToPrimary();
+    const connecting = this.#hosts.length === 0 ? super.connect() : this.#connectToPrimary();
+    const connected = connecting.catch((err) => {
+      throw asNotConnected(err);
+    });
     if (!callback) return connected;
     const tell = callback as (err: Error | null, client?: pg.ClientBase) => void;
     connected.then(

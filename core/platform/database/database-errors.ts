@@ -27,12 +27,21 @@ export function isForeignKeyViolation(err: unknown): boolean {
 }
 
 /**
+ * Marks an error as that of making a connection: nothing was asked of the database, also when the code names a changed password, an
+ * expired certificate or a want of file descriptors. The mark is a property, since MikroORM copies these into an error of its own.
+ */
+export function asNotConnected(err: unknown): unknown {
+  return err instanceof Error ? Object.assign(err, { isNotConnected: true }) : err;
+}
+
+/**
  * PostgreSQL could not be reached, went away, takes no writes, or ended the transaction for another: the request may be tried
  * again (503), nothing is known to be wrong with it.
  */
 export function isUnavailable(err: unknown): boolean {
   if (!(err instanceof Error)) return false;
   if (isStalePlan(err) || isDeadlock(err)) return true;
+  if ((err as { isNotConnected?: unknown }).isNotConnected === true) return true;
   const code = (err as { code?: unknown }).code;
   if (typeof code === 'string') {
     // 08: connection; 53: too many connections, disk or memory; 57P: shut down, starting; 25006: read-only, as
