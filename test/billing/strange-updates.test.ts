@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { ENTITLEMENT_UPDATES_QUEUE } from '@posthorn/core/billing/entitlements/entitlements.ts';
+import { publishEntitlementUpdates } from '@posthorn/core/billing/entitlements/publish-updates.ts';
 import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
 import { createLog } from '@posthorn/core/platform/process/log.ts';
 import { consumeEntitlementUpdates } from '@posthorn/worker/billing/consume-entitlement-updates.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
 import { seedCompany } from '../support/seed.ts';
+import { startTestBilling } from './billing-harness.ts';
 
 /** More of each than a worker takes at once. */
 const EACH = 10;
@@ -55,4 +57,31 @@ test('messages that are no entitlement updates do not keep the ones behind them 
     return rows[0]?.max_instances === 7;
   }, 5_000);
   assert.match(lines[0] ?? '', /no entitlement update/);
+});
+
+test('an update of another installation that uses the same broker changes no company here', async (t) => {
+  const { companyId } = await seedCompany(parts.db);
+  const other = await startTestBilling();
+  t.after(() => other.close());
+  const broker = createInProcessBroker();
+  t.after(() => broker.close());
+  const lines: string[] = [];
+  const to = { write: (line: string) => void lines.push(line) };
+  const log = createLog({ level: 'warn', role: 'test', to });
+  const consumer = await consumeEntitlementUpdates({ ...parts, broker, log });
+  t.after(() => consumer.close());
+  // The company with the same id there is suspended.
+  const update = { kind: 'suspended', company_id: companyId, version: 9, limits: null, suspended: true };
+  await other.parts.db.query(
+    'INSERT INTO billing.outbox (company_id, body, created_at) VALUES ($1, $2, now())',
+    [companyId, JSON.stringify(update)],
+  );
+  assert.equal(await publishEntitlementUpdates({ db: other.billing.db, broker }), 1);
+  await waitFor(() => lines.length > 0);
+  assert.match(lines[0]!, /another installation: give each its own virtual host in AMQP_URL/);
+  const { rows } = await parts.db.query<{ billing_version: number; billing_suspended_at: Date | null }>(
+    'SELECT billing_version, billing_suspended_at FROM companies WHERE id = $1',
+    [companyId],
+  );
+  assert.deepEqual(rows, [{ billing_version: 0, billing_suspended_at: null }]);
 });

@@ -11,7 +11,7 @@ import type { EntitlementUpdate } from './entitlement-update.ts';
  */
 export async function applyPlanLimits(
   deps: { db: Db; clock: Clock },
-  update: Omit<EntitlementUpdate, 'kind'>,
+  update: Omit<EntitlementUpdate, 'kind' | 'installation'>,
 ): Promise<boolean> {
   return deps.db.transaction(async (sql) => {
     const now = deps.clock.now();

@@ -22,6 +22,8 @@ const shape = z.object({
     })
     .nullable(),
   suspended: z.boolean(),
+  /** As `installationOf` gives it. Absent in updates of the release before. */
+  installation: z.string().optional(),
 });
 
 /**

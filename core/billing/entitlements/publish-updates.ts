@@ -1,4 +1,5 @@
 import type { Broker } from '../../platform/broker/broker.ts';
+import { installationOf } from '../../platform/database/installation.ts';
 import type { BillingDeps } from '../deps.ts';
 import { ENTITLEMENT_UPDATES_QUEUE, type EntitlementUpdate } from './entitlements.ts';
 
@@ -34,6 +35,7 @@ export async function requeueLostUpdates(deps: Pick<BillingDeps, 'db' | 'clock'>
 /**
  * Publishes entitlement updates, oldest first, and removes those that the broker has confirmed. Rows are locked
  * meanwhile, so that several workers share them; a crash publishes one twice, which its version makes harmless.
+ * Each names its installation: another one whose processes use the same broker has companies with the same ids.
  * Returns the number published.
  */
 export async function publishEntitlementUpdates(
@@ -43,7 +45,10 @@ export async function publishEntitlementUpdates(
     const { rows } = await sql.query<{ id: number; body: EntitlementUpdate }>(
       'SELECT id, body FROM billing.outbox ORDER BY id LIMIT 50 FOR UPDATE SKIP LOCKED',
     );
-    for (const { body } of rows) await deps.broker.publish(ENTITLEMENT_UPDATES_QUEUE, body);
+    if (rows.length === 0) return 0;
+    const installation = await installationOf(sql);
+    for (const { body } of rows)
+      await deps.broker.publish(ENTITLEMENT_UPDATES_QUEUE, { ...body, installation });
     await sql.query('DELETE FROM billing.outbox WHERE id = ANY($1::bigint[])', [rows.map((row) => row.id)]);
     return rows.length;
   });
