@@ -209,3 +209,21 @@ test('a worker killed again and again, between and amid attempts, loses nothing 
     `${DELIVERIES} deliveries, ${kills} workers, ${logs.length} attempts logged, ${receiver.requests} made`,
   );
 });
+
+test('what was waiting for its first attempt when the clock of the database was set back goes out at once', async (t) => {
+  const receiver = await startReceiver();
+  t.after(receiver.close);
+  const company = await seedCompany(parts.db);
+  const webhook = await seedWebhook(parts.db, company.companyId, receiver.url);
+  const before = await emitEvents(parts, company.companyId, 3, {
+    createdAt: new Date(Date.now() + 3 * 3_600_000),
+  });
+  const since = await emitEvents(parts, company.companyId, 1);
+  const dispatcher = await startDispatcher(parts);
+  t.after(dispatcher.close);
+  await waitFor(async () => (await pendingOf(parts.db, webhook.id)) === 0);
+  assert.deepEqual(
+    receiver.received.map(({ headers }) => String(headers['webhook-id'])).sort(),
+    [...before, ...since].map(({ eventId }) => eventId).sort(),
+  );
+});

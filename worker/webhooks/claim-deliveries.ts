@@ -71,7 +71,7 @@ export async function claimDeliveries(
     webhookId: row.webhook_id,
     eventId: row.event_id,
     attempts: row.attempts,
-    isEarly: row.next_attempt_at > now,
+    isEarly: row.attempts > 0 && row.next_attempt_at > now,
     webhookVersion: row.webhook_version,
     type: row.type ?? '',
     instanceId: row.instance_id,
@@ -98,6 +98,7 @@ interface ClaimedRow {
 // claimed in order to discard them.
 // First attempts are bounded by a row comparison and not by `webhook_id =`: otherwise the planner would take
 // the order by id from the primary key and read everyone else's deliveries. So are retries of an endpoint that catches up.
+// First attempts are due at once, whatever their time says: the clock of the database may have been set back since.
 // A LIMIT of 0 reads nothing.
 const IS_FREE = `(leased_until IS NULL OR leased_until < $6 OR ${holderIsGone('claimed_by')}
   OR leased_until = ANY ($10::timestamptz[]) AND claimed_by IS NOT DISTINCT FROM $8)`;
@@ -114,7 +115,7 @@ WITH quota AS (
   SELECT d.id, q.version FROM quota q CROSS JOIN LATERAL (
     SELECT id FROM webhook_deliveries
     WHERE (webhook_id, id) >= (q.webhook_id, q.from_id) AND webhook_id <= q.webhook_id AND attempts = 0
-      AND next_attempt_at <= $6 AND ${IS_FREE}
+      AND ${IS_FREE}
     ORDER BY webhook_id, id LIMIT q.fresh FOR UPDATE SKIP LOCKED) d
   UNION ALL
   SELECT d.id, q.version FROM quota q CROSS JOIN LATERAL (
