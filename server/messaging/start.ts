@@ -75,7 +75,8 @@ export async function startMessaging(deps: {
     // The job of the workers sweeps the disks that they have, and this process may be on another machine.
     const sweeping = startLoop({
       everyMs: SWEEP_EVERY_MS,
-      run: async () => void (await media.spool.sweep(deps.clock.now())),
+      // The machine's clock, by which its files are dated: one that is an hour behind the database's would lose uploads under way.
+      run: async () => void (await media.spool.sweep(new Date())),
       onError: (err) => log.warn({ err }, 'removing abandoned uploads failed, will be retried'),
     });
     shutdown.add('spool', () => sweeping.stop());

@@ -7,6 +7,7 @@ const OWN_TIME: readonly string[] = [
   'core/platform/process/clock.ts',
   'core/platform/database/database-clock.ts',
   'core/platform/broker/notification-waits.ts',
+  'server/messaging/start.ts',
   'worker/media/media-retention-job.ts',
   'worker/ownership/membership.ts',
 ];
