@@ -118,6 +118,13 @@ for (const [file, roles] of [
     });
   });
 
+it('the log of each container has a bound: otherwise it fills the disk of the machine in time', () => {
+  for (const [name, { logging }] of [...services, ...Object.entries<Document>(small.services)]) {
+    assert.match(logging?.options['max-size'] ?? '', /^\d+m$/, name);
+    assert.match(logging.options['max-file'], /^\d+$/, name);
+  }
+});
+
 describe('compose.small.yaml', () => {
   it('is one container on one volume, which this machine alone reaches', () => {
     assert.equal(Object.keys(small.services).length, 1);
