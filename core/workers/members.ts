@@ -22,6 +22,8 @@ export const LOOK_AGAIN = 'look';
 const GONE_AFTER_MS = 2_000;
 /** With its lock, but without a heartbeat for so long: the process is frozen. */
 const FROZEN_AFTER_MS = 8_000;
+/** A heartbeat that is ahead by more is of before the database's clock was set back: it would look young until the clock is there again. */
+const AHEAD_MS = 2_000;
 
 /** Enters a worker among the living, on the connection that will hold its locks. Gives its id. */
 export async function enterWorker(sql: Sql, worker: { name: string; tag: string }): Promise<number> {
@@ -67,14 +69,22 @@ const DEAD = `
  */
 export const IS_OF_WORKER = `a.application_name LIKE '%' || worker.tag || '%'`;
 
-/** Workers that give no sign of life any more. */
+const AHEAD = `worker.beat_at > clock_timestamp() + interval '${AHEAD_MS} ms'`;
+
+/** Workers that give no sign of life any more. One whose heartbeat is ahead of the clock is judged as if that had come now. */
 export async function findDead(sql: Sql, self: number): Promise<{ id: number; name: string }[]> {
-  const { rows } = await sql.query<{ id: number; name: string }>({
+  const { rows } = await sql.query<{ id: number; name: string; is_ahead: boolean }>({
     name: 'workers-find-dead',
-    text: `SELECT worker.id, worker.name FROM workers worker WHERE worker.id <> $1 AND ${DEAD}`,
+    text: `SELECT worker.id, worker.name, ${AHEAD} AS is_ahead FROM workers worker
+           WHERE worker.id <> $1 AND (${DEAD} OR ${AHEAD})`,
     values: [self],
   });
-  return rows;
+  if (rows.some((row) => row.is_ahead))
+    await sql.query(
+      `UPDATE workers worker SET beat_at = clock_timestamp() WHERE worker.id <> $1 AND ${AHEAD}`,
+      [self],
+    );
+  return rows.flatMap(({ is_ahead, ...worker }) => (is_ahead ? [] : [worker]));
 }
 
 /**

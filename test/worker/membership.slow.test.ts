@@ -93,6 +93,29 @@ test('a frozen worker is declared dead within 15 s: its connections end, its epo
   assert.equal((await claimMails(parts.db, { now, limit: 5, worker: watcher.id() })).length, 1);
 });
 
+test('a worker that died before the clock of the database was set back by hours is declared dead, and one that lives is not', async (t) => {
+  const [living, watcher] = [join('living'), join('watcher')];
+  t.after(() => Promise.all([living.stop(), watcher.stop()]));
+  let fenced = 0;
+  living.onFenced(() => fenced++);
+  await waitFor(() => living.isAlive() && watcher.isAlive());
+  // As they stand right after that: the hours that they are ahead of the clock.
+  const { rows } = await parts.db.query<{ id: number }>(
+    `INSERT INTO workers (name, tag, backend_pid, beat_at)
+     VALUES ('killed', $1, 0, clock_timestamp() + interval '3 hours') RETURNING id`,
+    [newWorkerTag()],
+  );
+  await parts.db.query(`UPDATE workers SET beat_at = clock_timestamp() + interval '3 hours' WHERE id = $1`, [
+    living.id(),
+  ]);
+  await waitFor(
+    async () =>
+      (await parts.db.query('SELECT 1 FROM workers WHERE id = $1', [rows[0]!.id])).rows.length === 0,
+    30_000,
+  );
+  assert.equal(fenced, 0);
+});
+
 test('a worker that was declared dead learns of it, and begins anew under another id', async (t) => {
   const worker = join('fenced');
   t.after(() => worker.stop());
