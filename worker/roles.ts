@@ -76,6 +76,7 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
   const tag = newWorkerTag();
   const { db, bus } = await openConnections(deps, `worker ${tag}`);
   let running: { membership: Membership; pipeline: RunningWorker } | null = null;
+  let isComplete = false;
 
   async function start(): Promise<void> {
     await requireSchema(db, 'messaging');
@@ -115,6 +116,7 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
     addGauges(parts, pipeline);
     // Last, for it waits for a broker that is away: nothing else needs one.
     await startBillingRoles(parts);
+    isComplete = true;
     // Closed first: other workers wait for these shards, while nobody waits for the attempts in progress.
     shutdown.add('pipeline', stop);
   }
@@ -129,7 +131,7 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
         broker.isBlocked()
           ? 'RabbitMQ is short of memory or disk and takes no messages; sends go on, found by timer'
           : broker.isUp(),
-      roles: () => running !== null,
+      roles: () => isComplete,
       heartbeat: () => running?.membership.isAlive() ?? false,
       sends: () => running !== null && running.pipeline.lateMs() < LATE_MS,
       ...(mails && { mails: createFolderProbe(mails) }),
