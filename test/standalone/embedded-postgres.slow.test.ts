@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  appendFileSync,
   chmodSync,
+  chownSync,
   cpSync,
   existsSync,
   lstatSync,
@@ -117,6 +119,27 @@ describe('the embedded PostgreSQL', () => {
     const second = await startWell(copy, dataDir, person);
     assert.equal(second.endedStaleProcess, first.pid);
     assert.ok(!isAlive(first.pid));
+    assert.equal(second.starts, 2);
+    await second.end('SIGTERM');
+  });
+
+  it('is waited for while it recovers, as long as that takes', async () => {
+    const dataDir = path.join(copy.dir, 'data-recovering');
+    const { directory, end } = await startWell(copy, dataDir, person);
+    await end('SIGTERM');
+    const { data } = directory;
+    const { uid, gid } = statSync(data);
+    // A recovery that stands still for longer than a server without an answer is waited for.
+    const slept = path.join(data, 'slept');
+    const restore = `test -e ${slept} || { touch ${slept}; sleep 22; }; false`;
+    appendFileSync(
+      path.join(data, 'postgresql.auto.conf'),
+      `restore_command = '${restore}'\nhot_standby = off\n`,
+    );
+    writeFileSync(path.join(data, 'recovery.signal'), '');
+    chownSync(path.join(data, 'recovery.signal'), uid, gid);
+    const second = await startWell(copy, dataDir, person);
+    assert.ok(existsSync(slept), 'it was recovering');
     assert.equal(second.starts, 2);
     await second.end('SIGTERM');
   });
