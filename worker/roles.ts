@@ -21,7 +21,7 @@ import type { Shutdown } from '@posthorn/core/platform/process/shutdown.ts';
 import type { Trace } from '@posthorn/core/platform/tracing/trace.ts';
 import type { LocalQueues } from '@posthorn/core/sending/local-queues.ts';
 import { RETRIES_NOTIFICATION } from '@posthorn/core/webhooks/notifications.ts';
-import { keyMark } from '@posthorn/core/workers/key-mark.ts';
+import { keyMark, requireAcceptedKeys } from '@posthorn/core/workers/key-mark.ts';
 import { startBillingRoles } from './billing/start.ts';
 import { countWork, type WorkCounts } from './count-work.ts';
 import { DEFERRAL } from './dispatch/task-book.ts';
@@ -81,6 +81,7 @@ export async function openWorkerRoles(deps: WorkerRolesDeps): Promise<WorkerRole
   async function start(): Promise<void> {
     await requireSchema(db, 'messaging');
     const cipher = createCipher(config.ENCRYPTION_KEY, config.ENCRYPTION_KEYS_ACCEPTED);
+    await requireAcceptedKeys(db, cipher);
     const { membership, drainRequest } = register(deps, { bus, tag, keyMark: keyMark(cipher) });
     const parts: Parts = {
       ...deps,

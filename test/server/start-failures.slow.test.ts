@@ -7,11 +7,14 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { createDb } from '@posthorn/core/platform/database/db.ts';
+import { createCipher } from '@posthorn/core/platform/encryption.ts';
 import { createLog } from '@posthorn/core/platform/process/log.ts';
+import { keyMark } from '@posthorn/core/workers/key-mark.ts';
+import { newWorkerTag, startMembership } from '@posthorn/worker/ownership/membership.ts';
 import { listen } from '../support/listen.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { createTestDatabase } from '../support/postgres.ts';
-import { baseEnv, freePort, projectRoot } from '../support/process.ts';
+import { baseEnv, freePort, projectRoot, waitFor } from '../support/process.ts';
 
 const run = promisify(execFile);
 const ROLES = {
@@ -122,6 +125,27 @@ describe('a start that fails says why in one line:', () => {
       await withoutTheNewest(older.url, table);
       await assertOneLine(role, { DATABASE_URL: older.url }, /run npm run migrate first/);
     });
+
+  it('worker: another one seals with a key that it does not accept', async (t) => {
+    const other = '6b'.repeat(32);
+    const mark = keyMark(createCipher(other));
+    const running = startMembership({
+      databaseUrl: parts.url,
+      log: parts.log,
+      name: 'the other',
+      tag: newWorkerTag(),
+      keyMark: mark,
+    });
+    t.after(() => running.stop());
+    await waitFor(() => running.isAlive());
+    await assertOneLine('worker', {}, /: ENCRYPTION_KEY: the other works on the same database with a key/);
+    // Refused for a later reason: the key is accepted, as while it is changed.
+    await assertOneLine(
+      'worker',
+      { ENCRYPTION_KEYS_ACCEPTED: other, DATA_DIR: noFolder() },
+      /cannot be used/,
+    );
+  });
 
   for (const role of ['messaging', 'worker', 'migrate'] as const)
     it(`${role}: the host of the database is not known`, () =>
