@@ -1,12 +1,13 @@
 import type pg from 'pg';
 import { ADVISORY_LOCKS } from '../platform/database/advisory-locks.ts';
 import { ClusterClient } from '../platform/database/cluster-client.ts';
+import { connectionWith, NO_LIMITS } from '../platform/database/connection-limits.ts';
 import { grantToBillingRole, makeBillingRole, makeBillingSchema } from './billing-role.ts';
 import { lacksMigrations, type Service } from './require-schema.ts';
 
 /** Migrates the database to the newest schema. Many processes may call it concurrently. */
 export async function migrate(databaseUrl: string): Promise<void> {
-  const lock = new ClusterClient({ connectionString: databaseUrl, application_name: 'posthorn migrate' });
+  const lock = clientOf(databaseUrl);
   await lock.connect();
   try {
     // Concurrent migrations take turns.
@@ -26,13 +27,20 @@ export async function migrate(databaseUrl: string): Promise<void> {
  * before a restore. False when this user may create no roles and the role does not exist.
  */
 export async function prepareCluster(databaseUrl: string): Promise<boolean> {
-  const client = new ClusterClient({ connectionString: databaseUrl, application_name: 'posthorn migrate' });
+  const client = clientOf(databaseUrl);
   await client.connect();
   try {
     return await makeBillingRole(client);
   } finally {
     await client.end();
   }
+}
+
+function clientOf(databaseUrl: string): pg.Client {
+  return new ClusterClient({
+    ...connectionWith(databaseUrl, NO_LIMITS),
+    application_name: 'posthorn migrate',
+  });
 }
 
 /** The migrator is loaded only where a migration is missing: it takes as much memory as a small service. */

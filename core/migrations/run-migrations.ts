@@ -3,7 +3,7 @@ import { type Migration, Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
 import { ClusterClient } from '../platform/database/cluster-client.ts';
 import { hostsOf } from '../platform/database/cluster-url.ts';
-import { connectionWith } from '../platform/database/connection-limits.ts';
+import { connectionWith, NO_LIMITS } from '../platform/database/connection-limits.ts';
 import { isDeadlock, isLockTimeout } from '../platform/database/database-errors.ts';
 import { billingMigrations } from './billing/index.ts';
 import { migrations } from './messaging/index.ts';
@@ -53,7 +53,7 @@ END $$`;
  * is in use for ten minutes without a pause; those that were run by then stay.
  */
 export async function runMigrations(databaseUrl: string, service: Service): Promise<void> {
-  const { connectionString, options } = connectionWith(databaseUrl, []);
+  const { connectionString, options } = connectionWith(databaseUrl, NO_LIMITS);
   const orm = await MikroORM.init({
     clientUrl: connectionString,
     driverOptions: { Client: ClusterClient, hosts: hostsOf(databaseUrl), options },

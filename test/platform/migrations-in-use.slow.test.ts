@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { migrate } from '@posthorn/core/migrations/migrate.ts';
+import { ADVISORY_LOCKS } from '@posthorn/core/platform/database/advisory-locks.ts';
 import pg from 'pg';
 import { startPostgres } from '../support/postgres.ts';
 import { waitFor } from '../support/process.ts';
@@ -92,4 +93,24 @@ test('a migration waits behind a report, and writers continue meanwhile', async 
     await report.end();
   }
   await migrated;
+});
+
+test('a migration waits for its turn and works without a limit of time, whatever its user has by default', async (t) => {
+  const { url, db } = await useDatabase(t);
+  await db.query(`ALTER ROLE postgres SET statement_timeout = '1s'`);
+  await db.query(`ALTER ROLE postgres SET lock_timeout = '1s'`);
+  // As another migration does.
+  await db.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCKS.migration]);
+  const migrated = migrate(url);
+  const hasWaited = waitFor(async () => {
+    const { rows } = await db.query(
+      `SELECT 1 FROM pg_stat_activity WHERE application_name = 'posthorn migrate' AND wait_event_type = 'Lock'
+         AND clock_timestamp() - query_start > interval '2s'`,
+    );
+    return rows.length > 0;
+  });
+  await Promise.race([hasWaited, migrated]);
+  await db.query('SELECT pg_advisory_unlock($1)', [ADVISORY_LOCKS.migration]);
+  await migrated;
+  await db.query('SELECT placed, epoch_offset FROM instances LIMIT 1');
 });

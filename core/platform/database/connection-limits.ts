@@ -47,6 +47,14 @@ export const KEEP_ALIVE_SETTINGS = [
   `-c tcp_user_timeout=${VANISHED_AFTER_MS}`,
 ];
 
+/** For `migrate`, whose statements and turns take as long as they take, whatever its user or its database has by default. */
+export const NO_LIMITS = [
+  '-c statement_timeout=0',
+  '-c lock_timeout=0',
+  '-c idle_in_transaction_session_timeout=0',
+  '-c idle_session_timeout=0',
+];
+
 /**
  * A connection string and start parameters for it. The driver lets a URL's own `options` replace the parameters that it
  * is given besides; here they are added, and win where both name a setting.
