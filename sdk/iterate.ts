@@ -29,8 +29,8 @@ interface AnyInput {
 
 /**
  * Yields every item of a list and reads each page when it is needed, whether the list has page numbers, a cursor or
- * `before`. It begins where `input.query` says. Throws BAD_RESPONSE when an answer leads to a page that was asked for
- * before.
+ * `before`. It begins where `input.query` says. Items may be added and removed meanwhile, also by the caller. Throws
+ * BAD_RESPONSE when an answer leads to a page that was asked for before.
  *
  * @example
  * for await (const message of iterate(client.messages.list, { instanceId })) console.log(message.content);
@@ -43,19 +43,35 @@ export async function* iterate<I, A extends ListAnswer>(
 ): AsyncGenerator<ItemOf<A>, void, undefined> {
   const given = (input ?? {}) as AnyInput;
   let query = given.query ?? {};
-  let before = new Set<unknown>();
+  const firstPage = Number(query.page ?? 1);
+  let seen = new Set<unknown>();
+  let total = 0;
+  let hasNew = false;
   const asked = new Set<unknown>(POSITIONS.map((name) => query[name]));
   for (;;) {
     const answer = (await list({ ...given, query } as I, options)) as AnyAnswer;
+    const again = hasNew ? pageOfMoved(answer, total, firstPage) : null;
+    total = answer.total ?? 0;
+    if (again !== null) {
+      // Without a new item in between, a list could lead back for ever.
+      hasNew = false;
+      asked.clear();
+      asked.add(again);
+      query = { ...query, page: again };
+      continue;
+    }
     const items = answer.data ?? answer.logs ?? answer.notes ?? [];
     // Pages are counted from the top: items added meanwhile push older ones onto the next page.
-    for (const item of items) if (!before.has(idOf(item))) yield item as ItemOf<A>;
+    const fresh = items.filter((item) => !seen.has(idOf(item)));
+    if (answer.page === undefined) seen = new Set();
+    for (const item of items) if (idOf(item) !== undefined) seen.add(idOf(item));
+    hasNew ||= fresh.length > 0;
+    for (const item of fresh) yield item as ItemOf<A>;
     const next = continuation(answer, query, items.length);
     if (!next) return;
     const [position] = Object.values(next);
     if (asked.has(position)) throw stuckList(next);
     asked.add(position);
-    before = new Set(items.map(idOf).filter((id) => id !== undefined));
     query = { ...query, ...next };
   }
 }
@@ -107,6 +123,16 @@ function continuation(
   return answer.total_capped || page * limit < (total ?? 0) ? { page: page + 1 } : null;
 }
 
+/** The page to read again when items were removed, since those behind them moved up onto it; else null. */
+function pageOfMoved(
+  { page = 0, limit = 1, total = 0 }: AnyAnswer,
+  totalBefore: number,
+  firstPage: number,
+): number | null {
+  if (total >= totalBefore || page <= firstPage) return null;
+  return Math.max(firstPage, page - Math.ceil((totalBefore - total) / limit));
+}
+
 function stuckList(next: Record<string, unknown>): PosthornError {
   const [name] = Object.keys(next);
   return new PosthornError({
@@ -117,6 +143,10 @@ function stuckList(next: Record<string, unknown>): PosthornError {
 }
 
 function idOf(item: unknown): unknown {
-  const { id, log_id, event_id, message_id, task_id } = (item ?? {}) as Record<string, unknown>;
-  return id ?? log_id ?? message_id ?? task_id ?? event_id;
+  const { id, log_id, task_id, message_id, status_message_id, event_id, jid } = (item ?? {}) as Record<
+    string,
+    unknown
+  >;
+  // A task before its message, which other tasks may change.
+  return id ?? log_id ?? task_id ?? message_id ?? status_message_id ?? event_id ?? jid;
 }

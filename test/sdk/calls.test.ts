@@ -48,6 +48,76 @@ describe('iterating over a list', () => {
     assert.equal(queryOf(at.server.seen[1]?.url ?? '').get('limit'), '2');
   });
 
+  /** Pages of a list that changes, by numbers. */
+  function pagesOf(items: () => object[]): Answer {
+    return (res, { url }) => {
+      const page = Number(queryOf(url).get('page') ?? 1);
+      const data = items().slice((page - 1) * 2, page * 2);
+      json(res, 200, { data, total: items().length, page, limit: 2 });
+    };
+  }
+
+  test('by page numbers misses nothing while the caller removes what it got', async () => {
+    let left = [7, 6, 5, 4, 3, 2, 1].map((id) => ({ id }));
+    await using at = await setUp(pagesOf(() => left));
+    const got: number[] = [];
+    for await (const { id } of iterate(at.client.webhooks.list, { query: { limit: 2 } })) {
+      got.push(id);
+      left = left.filter((each) => each.id !== id);
+    }
+    assert.deepEqual([got, left], [[7, 6, 5, 4, 3, 2, 1], []]);
+  });
+
+  test('by page numbers misses nothing while a queue is worked off, and ends all the same', async () => {
+    const waiting = Array.from({ length: 9 }, (_, n) => ({ task_id: `t${n}`, message_id: 'the same' }));
+    const pages = pagesOf(() => waiting);
+    await using at = await setUp((res, request, index) => {
+      pages(res, request, index);
+      waiting.shift();
+    });
+    const got = await all(iterate(at.client.queue.list, { instanceId: INSTANCE, query: { limit: 2 } }));
+    const ids = got.map(({ task_id }) => task_id);
+    assert.deepEqual(ids, [...new Set(ids)]);
+    const missed = waiting.filter(({ task_id }) => !ids.includes(task_id));
+    assert.deepEqual(missed, [], 'all that still wait were given');
+  });
+
+  test('ends with a list whose total goes up and down', async () => {
+    await using at = await setUp((res, { url }, index) => {
+      const page = Number(queryOf(url).get('page') ?? 1);
+      json(res, 200, { data: page < 4 ? [{ id: page }] : [], total: 5 + (index % 2), page, limit: 1 });
+    });
+    const got = await all(iterate(at.client.webhooks.list, { query: { limit: 1 } }));
+    assert.deepEqual(
+      got.map(({ id }) => id),
+      [1, 2, 3],
+    );
+  });
+
+  test('tells tasks of one message apart, and knows statuses and groups when they move on', async () => {
+    const tasks = ['a', 'b', 'c'].map((task_id) => ({ task_id, message_id: 'the same' }));
+    await using queue = await setUp(pagesOf(() => tasks));
+    const input = { instanceId: INSTANCE, query: { limit: 2 } };
+    assert.equal((await all(iterate(queue.client.queue.list, input))).length, 3);
+    for (const [area, field] of [
+      ['status', 'status_message_id'],
+      ['groups', 'jid'],
+    ] as const) {
+      let items = ['c', 'b', 'a'].map((id) => ({ [field]: id }));
+      const pages = pagesOf(() => items);
+      await using at = await setUp((res, request, index) => {
+        pages(res, request, index);
+        if (index === 0) items = [{ [field]: 'd' }, ...items];
+      });
+      const list = at.client[area].list as (given: object) => Promise<{ data: object[] }>;
+      assert.deepEqual(
+        await all(iterate(list, input)),
+        ['c', 'b', 'a'].map((id) => ({ [field]: id })),
+        area,
+      );
+    }
+  });
+
   test('with a capped total continues until a page is empty', async () => {
     await using at = await setUp((res, { url }) => {
       const page = Number(queryOf(url).get('page') ?? 1);
