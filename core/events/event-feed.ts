@@ -17,7 +17,8 @@ export interface EventFeed {
   present(companyId: number): Promise<Cursor>;
   /**
    * Hands the events of a company to `sink`, in order, each once: those after the cursor first, then
-   * what commits. A cursor that expired, or that is not of this log, is answered by a reset.
+   * what commits. A cursor that expired, or that is not of this log, is answered by a reset; behind an expired one
+   * follows what the log still has.
    */
   subscribe(reader: {
     companyId: number;
@@ -96,12 +97,11 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
   return {
     present,
     async subscribe({ companyId, after, filter, sink }) {
-      const expired = isExpired(after, { nowMs: nowMs(), retentionDays: deps.retentionDays });
-      const start = expired ? await present(companyId) : after;
-      if (expired) sink.reset(start);
+      // The events that the log still has follow all the same, as in the list.
+      if (isExpired(after, { nowMs: nowMs(), retentionDays: deps.retentionDays })) sink.reset(after);
       // In the turn in which the feed of the company is looked up: a moment later its last reader may have left.
       const company = feedOf(companyId);
-      const reader: FeedReader = company.add(filter, start, sink);
+      const reader: FeedReader = company.add(filter, after, sink);
       if (closed) {
         company.remove(reader);
         sink.end('shutdown', reader.position);
