@@ -1,5 +1,6 @@
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { apiError } from '@posthorn/contract/api-error.ts';
+import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import { JSON_BODY_MAX_BYTES } from '@posthorn/contract/limits.ts';
 import { beforeFirst } from '@posthorn/core/platform/before-first.ts';
 import { parseJson } from './parse-json.ts';
@@ -18,9 +19,19 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
   return parseJson(await readText(request));
 }
 
-/** Reads the text of a body of at most JSON_BODY_MAX_BYTES. Rejects with 413, and if the client leaves. */
+/**
+ * Reads the text of a body of at most JSON_BODY_MAX_BYTES. Rejects with 413, with 400 if it is not UTF-8, and if the
+ * client leaves.
+ */
 export async function readText(request: IncomingMessage): Promise<string> {
-  return (await readBytes(request, JSON_BODY_MAX_BYTES)).toString();
+  const bytes = await readBytes(request, JSON_BODY_MAX_BYTES);
+  if (!isUtf8(bytes)) throw notUtf8();
+  return bytes.toString();
+}
+
+/** Decoded all the same, letters in another encoding would be sent as replacement characters. */
+export function notUtf8(): ApiError {
+  return apiError('BAD_REQUEST', { message: 'the body must be UTF-8' });
 }
 
 /** Reads a body of at most `maxBytes` as it comes. Rejects with 413, and if the client leaves. */

@@ -96,6 +96,28 @@ for (const [path, body, code, message] of CASES) {
   });
 }
 
+test('a caption in another encoding than UTF-8 is refused, before and behind the bytes of a picture', async () => {
+  const caption = '"caption":"Olá"';
+  const picture = '"media_base64":"AAAA"';
+  for (const fields of [
+    [caption, picture],
+    [picture, caption],
+  ]) {
+    const body = Buffer.from(`{"to":"${to}",${fields.join()}}`, 'latin1');
+    const answer = await fetch(`${api.url}/v1/instances/${instanceId}/messages/document`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'x-api-key': company.apiKey,
+        'idempotency-key': randomUUID(),
+      },
+      body,
+    });
+    const { error_code, message } = (await answer.json()) as Record<string, unknown>;
+    assert.deepEqual([answer.status, error_code, message], [400, 'BAD_REQUEST', 'the body must be UTF-8']);
+  }
+});
+
 test('none of these was queued', async () => {
   const { rows } = await api.parts.db.query('SELECT 1 FROM outbox');
   assert.equal(rows.length, 0);

@@ -234,6 +234,15 @@ describe('the pipeline that every request passes', () => {
     assert.equal((await echo({ body: '{"text":"\\ud83d\\ude00"}' })).status, 201);
   });
 
+  test('a body in another encoding than UTF-8 is refused, and no letter is replaced', async () => {
+    const body = '{"text":"Olá"}';
+    const refused = await refusal(await echo({ body: Buffer.from(body, 'latin1') }));
+    assert.deepEqual([refused.status, refused.code], [400, 'BAD_REQUEST']);
+    assert.match(String(refused.message), /UTF-8/);
+    const taken = await echo({ body: Buffer.from(body) });
+    assert.deepEqual([taken.status, await taken.json()], [201, { text: 'Olá', company_id: owner.companyId }]);
+  });
+
   test('half a million brackets are refused like any other body', async () => {
     const deep = `${'['.repeat(250_000)}"\\u0000"${']'.repeat(250_000)}`;
     assert.equal((await refusal(await echo({ body: deep }))).code, 'BAD_REQUEST');

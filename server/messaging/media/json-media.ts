@@ -5,6 +5,7 @@ import { JSON_BODY_MAX_BYTES, MEDIA_MAX_BYTES } from '@posthorn/contract/limits.
 import { createBase64Decoder } from '@posthorn/core/media/base64-decoder.ts';
 import { MediaRejected } from '@posthorn/core/media/media-rejected.ts';
 import type { Spool, SpooledFile } from '@posthorn/core/media/spool.ts';
+import { notUtf8 } from '../../http/read-json.ts';
 import { createMediaScanner } from './media-scanner.ts';
 import { upTo } from './up-to.ts';
 
@@ -21,7 +22,8 @@ const BODY_MAX_BYTES = 2 * MEDIA_MAX_BYTES + JSON_BODY_MAX_BYTES;
  * Reads a JSON body and decodes its `media_base64` into the spool while it arrives: 64 MB in base64 cost the
  * memory of a chunk, where the string, its parsed copy and its bytes would cost 200 MB. The rest of the body
  * is kept as text, up to the size of any other JSON body. Throws errors of the decoder and the spool, and
- * ApiError 413 PAYLOAD_TOO_LARGE; the file is then removed, and the rest of the request stays unread.
+ * ApiError 413 PAYLOAD_TOO_LARGE and 400 BAD_REQUEST; the file is then removed, and the rest of the request stays
+ * unread.
  */
 export async function readMediaJson(
   { spool, openMedia }: { spool: Spool; openMedia: () => void },
@@ -34,12 +36,16 @@ export async function readMediaJson(
   let sink: PassThrough | null = null;
   let spooling: Promise<SpooledFile> | null = null;
   let hadText = false;
-  const utf8 = new TextDecoder();
+  const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-  const keep = (bytes: Uint8Array) => {
+  const keep = (bytes: Uint8Array, stream = true) => {
     keptBytes += bytes.length;
     if (keptBytes > JSON_BODY_MAX_BYTES) throw apiError('PAYLOAD_TOO_LARGE');
-    kept.push(utf8.decode(bytes, { stream: true }));
+    try {
+      kept.push(utf8.decode(bytes, { stream }));
+    } catch {
+      throw notUtf8();
+    }
   };
 
   async function pass(bytes: Buffer): Promise<void> {
@@ -76,7 +82,7 @@ export async function readMediaJson(
       (sink as PassThrough | null)?.end();
     }
     const spooled = spooling ? await (spooling as Promise<SpooledFile>) : null;
-    kept.push(utf8.decode());
+    keep(new Uint8Array(), false);
     return { text: kept.join(''), file: spooled && { spooled, mimeType: decoder.mimeType() } };
   } catch (err) {
     (sink as PassThrough | null)?.destroy(err as Error);
