@@ -59,6 +59,8 @@ describe('CSV', () => {
       `'@x,+5511 999,-1.5,'+cmd|x,a\\u001b[2J\n`,
     );
     assert.equal(csvOf({ data: [], total: 0, page: 1, limit: 50 }), '');
+    const events = { data: [{ event_id: 'a' }, { event_id: 'b' }], next_cursor: null, reset: false };
+    assert.equal(csvOf(events), 'event_id\na\nb\n');
     assert.equal(csvOf({ id: 1, name: 'x' }), 'id,name\n1,x\n');
   });
 });
@@ -119,6 +121,14 @@ describe('msgctl bulk send', { timeout: 300_000 }, () => {
     const before = server.seen.length;
     const second = await cli.run(['bulk', 'send', file]);
     assert.match(second.stderr, /0 accepted, 0 refused, 5 sent before/);
+    assert.equal(server.seen.length, before);
+  });
+
+  test('knows a recipient again whose number has blanks that no formula would have', async () => {
+    const file = fileOf('to,text\n+55\u00a011\u00a099999-1000,Hello\n+55\u202f11\u202f99999-1001,Hello\n');
+    assert.match((await cli.run(['bulk', 'send', file])).stderr, /2 accepted, 0 refused, 0 sent before/);
+    const before = server.seen.length;
+    assert.match((await cli.run(['bulk', 'send', file])).stderr, /0 accepted, 0 refused, 2 sent before/);
     assert.equal(server.seen.length, before);
   });
 

@@ -10,8 +10,8 @@ export interface ReportRow {
 }
 
 export interface Report {
-  /** The recipients that earlier runs have sent to. */
-  accepted: ReadonlySet<string>;
+  /** Whether an earlier run has sent to this recipient. */
+  hasAccepted(to: string): boolean;
   add(row: ReportRow): Promise<void>;
 }
 
@@ -28,10 +28,10 @@ export async function openReport(file: string): Promise<Report> {
     throw new UsageError(`${file} exists and is no report of bulk send: name another with --report`);
   if (whole !== text) await write(file, () => truncate(file, Buffer.byteLength(whole)));
   if (whole === '') await write(file, () => appendFile(file, csvLine(COLUMNS)));
+  const accepted = new Set(rows.filter(({ cells }) => cells[1] === 'accepted').map(({ cells }) => cells[0]));
   return {
-    accepted: new Set(
-      rows.filter(({ cells }) => cells[1] === 'accepted').map(({ cells }) => cells[0] as string),
-    ),
+    // In the form that it has in the report, where formulas and hidden characters are written in another way.
+    hasAccepted: (to) => accepted.has(parseCsv(csvLine([to]))[0]?.cells[0]),
     add: (row) => write(file, () => appendFile(file, csvLine(COLUMNS.map((column) => row[column])))),
   };
 }

@@ -82,7 +82,7 @@ async function sendAll(
   const sendEach = async () => {
     for (const [at, contact] of contacts.entries()) {
       signal.throwIfAborted();
-      if (report.accepted.has(contact.to)) counts.skipped += 1;
+      if (report.hasAccepted(contact.to)) counts.skipped += 1;
       else {
         const row = await send(contact);
         await report.add(row);
