@@ -86,5 +86,6 @@ const PAGING: ReadonlySet<string> = new Set([
     'next_before',
     'next_page_cursor',
     'has_more',
+    'reset',
   ],
 ]);
