@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { addAbortSignal } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { Context } from './context.ts';
@@ -14,10 +15,20 @@ export async function readStdin(context: Pick<Context, 'stdin' | 'signal'>): Pro
   return whole;
 }
 
+/**
+ * The text from the pipe. Throws UsageError for one in another encoding, whose letters would be sent as replacement
+ * characters.
+ */
+export async function readStdinText(context: Pick<Context, 'stdin' | 'signal'>): Promise<string> {
+  const bytes = await readStdin(context);
+  if (!isUtf8(bytes)) throw new UsageError('the text from the pipe is not UTF-8');
+  return new TextDecoder().decode(bytes);
+}
+
 /** The text itself, or for `-` the text from the pipe, without the line end that echo adds. */
 export async function textOrStdin(
   context: Pick<Context, 'stdin' | 'signal'>,
   given: string,
 ): Promise<string> {
-  return given === '-' ? (await readStdin(context)).toString('utf8').replace(/\r?\n$/, '') : given;
+  return given === '-' ? (await readStdinText(context)).replace(/\r?\n$/, '') : given;
 }

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { parseAssignments } from '../assignments.ts';
 import { UsageError } from '../fault.ts';
-import { readStdin } from '../stdin.ts';
+import { readStdin, readStdinText } from '../stdin.ts';
 import { checkFields } from './call-endpoint.ts';
 import type { Endpoint } from './endpoint.ts';
 
@@ -14,8 +14,7 @@ export async function bodyOf(
   endpoint: Endpoint,
   { fields, body, file }: BodyInput,
 ): Promise<Record<string, unknown> | undefined> {
-  const whole =
-    typeof body === 'string' ? parseBody(body === '-' ? String(await readStdin(context)) : body) : {};
+  const whole = typeof body === 'string' ? parseBody(body === '-' ? await readStdinText(context) : body) : {};
   const given = { ...whole, ...parseAssignments((fields as string[] | undefined) ?? []) };
   checkFields(endpoint, Object.keys(given));
   if (typeof file === 'string') return { ...given, file: await fileOf(context, file) };

@@ -98,6 +98,18 @@ describe('msgctl in front of a service that misbehaves', () => {
     assert.equal(JSON.parse(stderr).error.code, 'USAGE');
   });
 
+  test('refuses a text or a body from a pipe that is not UTF-8', async () => {
+    const before = server.seen.length;
+    for (const [args, piped] of [
+      [['send', 'text', '--to', '+5511999990000', '--text', '-'], 'Olá'],
+      [['api', 'POST', '/v1/webhooks', '--body', '-'], '{"url":"https://a.test/olá"}'],
+    ] as [string[], string][]) {
+      const { code, stderr } = await cli.run(args, {}, Buffer.from(piped, 'latin1'));
+      assert.deepEqual([code, stderr], [2, 'msgctl: the text from the pipe is not UTF-8\n']);
+    }
+    assert.equal(server.seen.length, before);
+  });
+
   for (const [status, code, exitCode] of [
     [401, 'TOKEN_INVALID', 4],
     [403, 'INSUFFICIENT_PERMISSIONS', 4],

@@ -17,7 +17,7 @@ export interface CliResult {
 export interface Cli {
   /** The profile file of this user. */
   config: string;
-  run(args: readonly string[], env?: Record<string, string>, stdin?: string): Promise<CliResult>;
+  run(args: readonly string[], env?: Record<string, string>, stdin?: string | Uint8Array): Promise<CliResult>;
   /** Runs it with `--json` and returns its parsed output; throws when it failed. */
   json<T = Record<string, unknown>>(args: readonly string[], env?: Record<string, string>): Promise<T>;
   /** Starts a command that keeps running; `stop` sends Ctrl-C. */
@@ -44,7 +44,7 @@ export function createCli(
   const home = mkdtempSync(path.join(tmpdir(), 'posthorn-cli-'));
   const config = path.join(home, 'config', 'config.json');
 
-  function start(args: readonly string[], more: Record<string, string> = {}, stdin?: string) {
+  function start(args: readonly string[], more: Record<string, string> = {}, stdin?: string | Uint8Array) {
     const child = spawn(process.execPath, [program, ...args], {
       cwd: cwd ?? home,
       env: { ...baseEnv(), ...watchedEnv(), HOME: home, POSTHORN_CONFIG: config, ...env, ...more },
