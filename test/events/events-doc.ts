@@ -85,7 +85,8 @@ of \`GET /v1/events\`.
 ## Webhooks
 
 Deliveries follow [Standard Webhooks](https://www.standardwebhooks.com): verify \`webhook-signature\` with the
-secret and any of its libraries, and drop repeats by \`webhook-id\`, which is the \`event_id\`. Answer 2xx within
+secret and any of its libraries, and drop repeats by \`webhook-id\`, which is the \`event_id\`. Deliveries may come in
+another order than their events happened: let the state of a message move on only, and compare others by \`created_at\`. Answer 2xx within
 15 seconds. Anything else is tried again after 5 s, 1 m, 5 m, 15 m, 1 h, 6 h and 6 h (\u00b120 %, \`Retry-After\`
 is honoured), and sooner once an endpoint that was away answers again. 4xx other than 408, 409, 425 and 429 is a refusal: after 3 attempts it is final. 410 disables the webhook.
 Redirects are not followed. For 24 hours after a rotation each delivery carries a signature by either secret.
