@@ -22,7 +22,9 @@ const client = createClient({ baseUrl: POSTHORN_URL, apiKey: POSTHORN_API_KEY })
 const instanceId = POSTHORN_INSTANCE;
 const COLUMNS = ['to', 'status', 'message_id', 'reason'];
 
-const contacts = readContacts(await readFile(contactsFile, 'utf8'));
+// A file in another encoding is refused: its letters would be sent as replacement characters.
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+const contacts = readContacts(utf8.decode(await readFile(contactsFile)));
 const done = await readReport();
 const counts = { accepted: 0, refused: 0, skipped: 0 };
 
@@ -46,8 +48,8 @@ async function send(to, text) {
         instanceId,
         body: { to, text },
         // The report lists the sent rows, except for one that was being sent when the program died. The service
-        // recognizes that row by its key, for 72 hours.
-        idempotencyKey: `${campaign}-${to}`,
+        // recognizes that row by its key, for 72 hours. A key is ASCII; names and numbers need not be.
+        idempotencyKey: encodeURIComponent(`${campaign}-${to}`),
       },
       // Long enough for the limit of requests, which is counted by the minute.
       { deadlineMs: 180_000, retries: 5 },
