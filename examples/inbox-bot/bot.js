@@ -64,13 +64,16 @@ function replyTo({ chat, is_from_me, content }) {
   return `You wrote "${content.text.slice(0, 200)}". Write "hours" to learn when we are open.`;
 }
 
+/** Where the last run stopped. The first run begins behind the newest event, and keeps that place before it listens. */
 async function readCursor() {
   try {
-    return (await readFile(CURSOR_FILE, 'utf8')).trim() || undefined;
+    return (await readFile(CURSOR_FILE, 'utf8')).trim();
   } catch (error) {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
+    if (error.code !== 'ENOENT') throw error;
   }
+  const { data } = await client.events.list({ query: { limit: 1 } });
+  if (data.length > 0) await keepCursor(data[0].cursor);
+  return data[0]?.cursor;
 }
 
 async function keepCursor(cursor) {

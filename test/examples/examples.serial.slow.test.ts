@@ -212,6 +212,16 @@ describe('the examples', { timeout: 500_000 }, () => {
     assert.deepEqual(await textsOf('5511988880004'), ['We are open from 9:00 to 18:00, Monday to Friday.']);
   });
 
+  test('inbox-bot answers what came after its first run, in which it had nothing to answer', async () => {
+    const example = copy('inbox-bot');
+    const command = ['node', 'bot.js'];
+    const first = example.start(command, env);
+    await first.shows(/listening/);
+    await first.kill();
+    await write('5511988880019', 'Anybody there?');
+    await example.start(command, env).shows(/answered 5511988880019/);
+  });
+
   test('inbox-bot stops where it is refused for the moment, and answers when it is started again', async (t) => {
     const example = copy('inbox-bot');
     const faulty = await startFaultyServer(system.url);
