@@ -106,7 +106,8 @@ function isMediaHost(url: URL, { url: base }: GraphAddress): boolean {
 
 async function openUrl(url: URL, token: string): Promise<Readable> {
   const asked = {
-    headers: { authorization: `Bearer ${token}` },
+    // The network answers with an error page to whoever does not say who asks.
+    headers: { authorization: `Bearer ${token}`, 'user-agent': 'posthorn' },
     headersTimeout: IDLE_MS,
     bodyTimeout: IDLE_MS,
   };

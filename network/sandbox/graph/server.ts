@@ -118,7 +118,11 @@ async function answerTo(
   const [, version = '', id = '', edge] = pathname.split('/').map(decodeURIComponent);
   const body = await buffer(request);
   const number = callerOf(world, request.headers.authorization);
-  if (version === 'media') return bytesOf(deps, id);
+  if (version === 'media') {
+    // As the network's own server, which answers with an error page.
+    if (!request.headers['user-agent']) throw new Lost('bad_gateway');
+    return bytesOf(deps, id);
+  }
   const { method } = request;
   if (id === number.businessId) {
     if (edge === 'subscribed_apps') return subscribeApp(world, id, parsed(body));
