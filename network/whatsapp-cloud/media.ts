@@ -83,7 +83,7 @@ function fieldOf(boundary: string, name: string, value: string): string {
 /** Where the network keeps media; no list of its hosts is published. */
 const MEDIA_HOST = 'lookaside.fbsbx.com';
 
-/** Opens received media. Throws SendRefused `media_expired` or `media_invalid`, SendUnavailable, or GraphRefused. */
+/** Opens received media. Throws SendRefused `media_invalid`, SendUnavailable, or GraphRefused. */
 export async function downloadMedia(access: MediaAccess, media: InboundMedia): Promise<Readable> {
   const { ref } = media;
   if (typeof ref !== 'string' || !/^[\w-]{1,200}$/.test(ref)) throw new SendRefused('media_invalid');
@@ -118,6 +118,6 @@ async function openUrl(url: URL, token: string): Promise<Readable> {
   body.on('error', () => undefined);
   if (statusCode === 200) return body;
   body.destroy();
-  if (statusCode === 404 || statusCode === 410) throw new SendRefused('media_expired');
+  // A 404 as well: the network knows the media, or it would have given no address, and wants to be asked for a new one.
   throw new SendUnavailable(`the media download failed: ${statusCode}`);
 }
