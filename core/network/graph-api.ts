@@ -45,13 +45,14 @@ export class GraphUnreachable extends Error {
 const TIMEOUT_MS = 30_000;
 const ANSWER_MAX_CHARS = 1_000_000;
 
+/** The code says that nothing was taken, whatever form its details have: at some places they are a text. */
 const refusal = z.object({
   error: z.object({
     code: z.number(),
-    message: z.string().default(''),
+    message: z.string().catch(''),
     /** A text for people, and the only place that says what is wrong with a template. */
-    error_user_msg: z.string().optional(),
-    error_data: z.looseObject({ details: z.string().optional() }).optional(),
+    error_user_msg: z.string().optional().catch(undefined),
+    error_data: z.looseObject({ details: z.string().optional() }).optional().catch(undefined),
   }),
 });
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { describe, it, type TestContext } from 'node:test';
 import { SendUnavailable } from '@posthorn/core/network/driver.ts';
+import { askGraph, GraphRefused } from '@posthorn/core/network/graph-api.ts';
 import { downloadMedia } from '@posthorn/network/whatsapp-cloud/media.ts';
 import { listen } from '../support/listen.ts';
 
@@ -17,6 +18,30 @@ async function graphThat(t: TestContext, answer: Answer) {
 }
 
 describe('an answer of the Graph API', () => {
+  it('with an error is a refusal, whatever form its details have', async (t) => {
+    const details: [Record<string, unknown>, string][] = [
+      [
+        { error_data: { messaging_product: 'whatsapp', details: 'Duplicate button id' } },
+        'Duplicate button id',
+      ],
+      [{ error_data: '{"blame_field_specs":[["to"]]}' }, 'Invalid parameter'],
+      [{ error_data: '{"blame_field_specs":[["to"]]}', error_user_msg: 'Enter a number' }, 'Enter a number'],
+      [{ error_data: { details: null }, error_user_msg: null }, 'Invalid parameter'],
+      [{ error_data: [], error_subcode: 'none', message: null }, ''],
+    ];
+    for (const [more, words] of details) {
+      const error = { message: 'Invalid parameter', type: 'OAuthException', code: 131056, ...more };
+      const graph = await graphThat(t, (_, response) =>
+        response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ error })),
+      );
+      await assert.rejects(
+        askGraph(graph, { method: 'POST', path: '/1/messages', token: 'EAA', body: {} }),
+        (err) => err instanceof GraphRefused && err.code === 131056 && err.message === words,
+        JSON.stringify(more),
+      );
+    }
+  });
+
   it('of its media server may be 404, which has the media asked for anew under another address', async (t) => {
     let asked = 0;
     const graph = await graphThat(t, (request, response) => {
