@@ -24,9 +24,12 @@ export class GraphRefused extends Error {
   override name = 'GraphRefused';
   /** Callers decide by the code, because Meta changes the titles (support/error-codes). */
   readonly code: number;
-  constructor(code: number, message: string) {
+  /** Tells the meanings of a code apart that has several. */
+  readonly subcode: number | undefined;
+  constructor(code: number, message: string, subcode?: number) {
     super(message);
     this.code = code;
+    this.subcode = subcode;
   }
 }
 
@@ -49,6 +52,7 @@ const ANSWER_MAX_CHARS = 1_000_000;
 const refusal = z.object({
   error: z.object({
     code: z.number(),
+    error_subcode: z.number().optional().catch(undefined),
     message: z.string().catch(''),
     /** A text for people, and the only place that says what is wrong with a template. */
     error_user_msg: z.string().optional().catch(undefined),
@@ -82,8 +86,8 @@ export function readGraph(status: number, text: string): unknown {
   if (json !== undefined && status < 300) return json;
   const refused = refusal.safeParse(json);
   if (!refused.success) throw new GraphUnreachable(true, `the network answered ${status}`);
-  const { code, message, error_data, error_user_msg } = refused.data.error;
-  throw new GraphRefused(code, error_data?.details ?? error_user_msg ?? message);
+  const { code, error_subcode, message, error_data, error_user_msg } = refused.data.error;
+  throw new GraphRefused(code, error_data?.details ?? error_user_msg ?? message, error_subcode);
 }
 
 async function reach(url: string, init: RequestInit): Promise<Response> {

@@ -111,15 +111,13 @@ export function wordsOf({ reason }: Verdict): string {
 }
 
 /**
- * Ends or restricts the account where a code says so; answers what the code means for one message. `at`: when the network
- * said it; a status may come days later, when other credentials hold.
+ * Ends or restricts the account where the verdict says so. `at`: when the network said it; a status may come days later,
+ * when other credentials hold.
  */
-export function heed(session: CloudContext, code: number, at = session.deps.clock.now()): Verdict {
-  const verdict = verdictOf(code);
+export function heed(session: CloudContext, verdict: Verdict, at = session.deps.clock.now()): void {
   if (verdict.restriction) restrict(session, verdict.restriction, at);
   if (verdict.does === 'end' && at.getTime() >= session.beganAtMs)
     end(session, 'credentials_refused', wordsOf(verdict));
-  return verdict;
 }
 
 /** The error of the port for what went wrong when something was sent to this chat. */
@@ -129,7 +127,8 @@ export function sendErrorOf(session: CloudContext, chat: string, cause: unknown)
       ? new SendUnavailable(cause.message, { cause })
       : new SendDeferred('network_unreachable', { of: 'account', forMs: 5_000 });
   if (!(cause instanceof GraphRefused)) return cause;
-  const verdict = heed(session, cause.code);
+  const verdict = verdictOf(cause.code, cause.subcode);
+  heed(session, verdict);
   if (verdict.does === 'refuse') return new SendRefused(verdict.reason);
   // Nothing is lost with credentials: it waits for new ones.
   if (verdict.does === 'end') return new SendDeferred(verdict.reason);
@@ -139,13 +138,13 @@ export function sendErrorOf(session: CloudContext, chat: string, cause: unknown)
 /** The error of the port for received media that the network does not give. */
 export function downloadErrorOf(session: CloudContext, cause: unknown): unknown {
   if (!(cause instanceof GraphRefused)) return cause;
-  const { does, reason } = verdictOf(cause.code);
-  if (reason === 'token_refused') {
-    heed(session, cause.code);
+  const verdict = verdictOf(cause.code);
+  if (verdict.reason === 'token_refused') {
+    heed(session, verdict);
     // It waits for the next token: the network keeps it for seven days.
     return new NotConnected();
   }
-  if (does === 'refuse') return new SendRefused('media_expired');
+  if (verdict.does === 'refuse') return new SendRefused('media_expired');
   // Not the end of the session: a permission that media alone lack would end each one again.
   return new SendUnavailable('the network does not give the media now', { cause });
 }

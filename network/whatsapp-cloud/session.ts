@@ -103,8 +103,8 @@ async function begin(session: CloudContext): Promise<void> {
     former = await noteNumber(session);
     await recall(session);
   } catch (err) {
-    if (err instanceof GraphRefused && verdictOf(err.code).does === 'end')
-      return void heed(session, err.code);
+    const verdict = err instanceof GraphRefused ? verdictOf(err.code, err.subcode) : undefined;
+    if (verdict?.does === 'end') return heed(session, verdict);
     const words = err instanceof GraphRefused ? err.message : 'the network could not be reached';
     const url = deps.callbackUrl(request.instanceId);
     return end(session, 'connection_lost', `the network does not post to ${url}: ${words}`);
@@ -136,7 +136,7 @@ function note(session: CloudContext, told: Told): void {
   if (told.kind === 'banned' && !standsAgain(session, told.at)) end(session, 'banned');
   if (told.kind !== 'receipt' || told.isOfFormer) return;
   const { code, isFree = false, receipt } = told;
-  if (code !== undefined) heed(session, code, receipt.at);
+  if (code !== undefined) heed(session, verdictOf(code), receipt.at);
   else if (receipt.kind === 'sent') noteSent(session, { at: receipt.at, isFree });
 }
 

@@ -131,7 +131,7 @@ async function asked(session: CloudContext, question: Parameters<typeof ask>[1])
 const OF_TEMPLATES_ALONE = new Set(['rate_limited', 'permission_missing']);
 
 function refusalOf(session: CloudContext, cause: unknown): unknown {
-  const reason = cause instanceof GraphRefused ? verdictOf(cause.code).reason : '';
+  const reason = cause instanceof GraphRefused ? verdictOf(cause.code, cause.subcode).reason : '';
   return OF_TEMPLATES_ALONE.has(reason) ? new SendRefused(reason) : sendErrorOf(session, '', cause);
 }
 

@@ -31,6 +31,8 @@ const VERDICTS: Readonly<Record<number, Verdict>> = {
   ...{ 1: passing, 2: passing, 131000: passing, 131016: passing, 131057: passing, 133015: passing },
   ...{ 0: end('token_refused'), 190: end('token_refused') },
   ...{ 3: end('permission_missing'), 10: end('permission_missing'), 131005: end('permission_missing') },
+  // The number has been deleted.
+  33: end('permission_missing'),
   ...{ 368: limited('account_restricted'), 131031: limited('account_restricted') },
   130497: refuse('country_barred'),
   131042: limited('payment_required'),
@@ -42,7 +44,6 @@ const VERDICTS: Readonly<Record<number, Verdict>> = {
   131021: refuse('recipient_is_sender'),
   131030: refuse('recipient_not_allowed'),
   131062: refuse('recipient_without_phone'),
-  33: refuse('recipient_gone'),
   131047: refuse('window_closed'),
   131052: refuse('media_download_failed'),
   131053: refuse('media_upload_failed'),
@@ -54,12 +55,20 @@ const VERDICTS: Readonly<Record<number, Verdict>> = {
   ...{ 132015: refuse('template_paused'), 132016: refuse('template_disabled') },
   ...{ 132068: refuse('flow_blocked'), 132069: refuse('flow_throttled') },
   ...{ 133005: end('number_pin_wrong'), 133006: end('number_not_verified'), 133009: end('number_pin_wrong') },
-  ...{ 133010: end('number_not_registered'), 133016: end('number_registered_too_often') },
+  ...{ 131045: end('number_not_registered'), 133010: end('number_not_registered') },
+  133016: end('number_registered_too_often'),
 };
 
-/** A code that is not known is a refusal, and its words are kept out: they may name people. */
-export function verdictOf(code: number): Verdict {
+/** With code 100: the object that the path names is not there, or not for this token. */
+const NO_SUCH_OBJECT = 33;
+
+/**
+ * `subcode`: where the path named the number. A code that is not known is a refusal, and its words are kept out: they may
+ * name people.
+ */
+export function verdictOf(code: number, subcode?: number): Verdict {
   if (code >= 200 && code <= 299) return end('permission_missing');
+  if (code === 100 && subcode === NO_SUCH_OBJECT) return end('permission_missing');
   return VERDICTS[code] ?? refuse('refused_by_network');
 }
 

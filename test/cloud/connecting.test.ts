@@ -78,6 +78,21 @@ describe('PUT /v1/instances/{id}/credentials', () => {
     await waitFor(async () => cloud.graph.world.ledger.some(({ to }) => to === '5531900000001'));
   });
 
+  it('disconnects when the number is gone or not for this token, and no message is lost', async () => {
+    const instance = await cloud.connect({ humanize_enabled: false });
+    const { id, number } = instance;
+    await cloud.greet(instance, '5531900000001');
+    const numberId = number.id;
+    number.id = `${numberId}0`;
+    const message = await cloud.send(instance, '/messages/text', { to: '5531900000001', text: 'Hello' });
+    const down = await cloud.state(id, 'DISCONNECTED');
+    assert.match(down.last_error, /not among its assets/);
+    assert.equal((await cloud.status(instance, message)).status, 'queued');
+    number.id = numberId;
+    await cloud.call(id, 'POST', '/connect');
+    await cloud.reaches(instance, message, 'delivered');
+  });
+
   it('names the missing credentials when it is connected without any', async () => {
     const id = await cloud.create();
     await cloud.call(id, 'POST', '/connect');

@@ -14,7 +14,6 @@ const CODES: Readonly<Record<string, readonly number[]>> = {
   recipient_is_sender: [131021],
   recipient_not_allowed: [131030],
   recipient_without_phone: [131062],
-  recipient_gone: [33],
   window_closed: [131047],
   media_download_failed: [131052],
   media_upload_failed: [131053],
@@ -35,7 +34,7 @@ const CODES: Readonly<Record<string, readonly number[]>> = {
   refused_by_network: [999_999],
 };
 const DEFERRED = [4, 80007, 80008, 130429, 131056, 1, 2, 131000, 131016, 131057, 133015, 131048, 131064];
-const ENDING = [0, 190, 3, 10, 200, 299, 131005, 133005, 133006, 133009, 133010, 133016];
+const ENDING = [0, 190, 3, 10, 33, 200, 299, 131005, 131045, 133005, 133006, 133009, 133010, 133016];
 
 describe('limits and errors of the Cloud API', () => {
   let cloud: CloudSending;
@@ -70,6 +69,7 @@ describe('limits and errors of the Cloud API', () => {
 
   it('end the session with words, keep the credentials and lose no message, by the codes of tokens and permissions', async () => {
     for (const code of ENDING) assert.deepEqual([code, verdictOf(code).does], [code, 'end']);
+    assert.deepEqual([verdictOf(100, 33).does, verdictOf(100, 2_388_093).does], ['end', 'refuse']);
     const other = await cloud.connect({ humanize_enabled: false });
     await cloud.greet(other, ALICE);
     cloud.graph.fault({ kind: 'error', code: 10 }, { person: ALICE });

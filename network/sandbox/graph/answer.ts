@@ -17,10 +17,12 @@ import type { Posted } from './post.ts';
 export class GraphError extends Error {
   readonly code: number;
   readonly status: number;
-  constructor(code: number, message = `(#${code}) simulated`, status = 400) {
+  readonly subcode: number | undefined;
+  constructor(code: number, message = `(#${code}) simulated`, status = 400, subcode?: number) {
     super(message);
     this.code = code;
     this.status = status;
+    this.subcode = subcode;
   }
 }
 

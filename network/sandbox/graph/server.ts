@@ -98,8 +98,9 @@ async function serve(
       if (err.how === 'cut') request.socket.destroy();
       else response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad gateway</h1>');
     } else if (err instanceof GraphError) {
-      const { code, message, status } = err;
-      respond(response, status, { error: { message, type: 'OAuthException', code, fbtrace_id: 'A' } });
+      const { code, message, status, subcode: error_subcode } = err;
+      const error = { message, type: 'OAuthException', code, error_subcode, fbtrace_id: 'A' };
+      respond(response, status, { error });
     } else respond(response, 500, { error: { message: 'unexpected', type: 'Exception', code: 1 } });
   }
 }
@@ -136,7 +137,7 @@ async function answerTo(
   }
   if (id !== number.id) {
     if (edge === undefined && method === 'GET' && world.media.has(id)) return locateMedia(deps, number, id);
-    throw new GraphError(100, `Unsupported request. Object with ID '${id}' does not exist`);
+    throw new GraphError(100, `Unsupported request. Object with ID '${id}' does not exist`, 400, 33);
   }
   if (edge === undefined)
     return method === 'GET' ? readNumber(world, number, searchParams) : configureNumber(number, parsed(body));
