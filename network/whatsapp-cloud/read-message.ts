@@ -87,7 +87,7 @@ function bodyOf(message: WebhookMessage): Body {
   if (interactive?.nfm_reply)
     return replyOf(message, interactive.nfm_reply.name, interactive.nfm_reply.response_json);
   if (button) return replyOf(message, button.payload, button.text);
-  if (order) return { type: 'order', content: { order_id: message.id, detail: plainOf(order) } };
+  if (order) return { type: 'order', content: { order_id: message.id, detail: orderOf(order) } };
   return { type: 'unknown', content: {} };
 }
 
@@ -126,7 +126,12 @@ function cardOf({ name, phones = [] }: NonNullable<WebhookMessage['contacts']>[n
   return { name: shown, ...(waId ? { phone: `+${waId}` } : {}), vcard };
 }
 
-/** The texts and numbers of an order, unchanged. */
+function orderOf(order: NonNullable<WebhookMessage['order']>): Content {
+  const items = order.product_items?.map(plainOf);
+  return { ...plainOf(order), ...given({ product_items: items }) };
+}
+
+/** The texts and numbers among the fields, unchanged. */
 function plainOf(fields: object): Content {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => typeof value === 'string' || typeof value === 'number'),

@@ -21,6 +21,7 @@ function firstObjects(values: readonly unknown[], max: number): unknown[] {
 
 const CARDS_MAX = 300;
 const PHONES_MAX = 10;
+const PRODUCTS_MAX = 300;
 const ERRORS_MAX = 4;
 
 /** Seconds since 1970, as a text or a number. */
@@ -76,7 +77,10 @@ export const messageShape = z.looseObject({
     .optional()
     .catch(undefined),
   button: z.looseObject({ payload: maybe, text: maybe }).optional().catch(undefined),
-  order: z.looseObject({ catalog_id: maybe, text: maybe }).optional().catch(undefined),
+  order: z
+    .looseObject({ catalog_id: maybe, text: maybe, product_items: few(z.looseObject({}), PRODUCTS_MAX) })
+    .optional()
+    .catch(undefined),
   system: z
     .looseObject({ type: maybe, wa_id: maybe, user_id: maybe, previous_user_id: maybe })
     .optional()
