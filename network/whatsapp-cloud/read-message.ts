@@ -115,15 +115,45 @@ function replyOf({ context }: WebhookMessage, buttonId = '', text?: string): Bod
   };
 }
 
-function cardOf({ name, phones = [] }: NonNullable<WebhookMessage['contacts']>[number]): Content {
-  const shown = (name?.formatted_name ?? '').replace(/[\r\n]+/g, ' ');
-  const lines = phones.slice(0, 10).map(({ phone = '', wa_id: waId }) => {
+type Card = NonNullable<WebhookMessage['contacts']>[number];
+
+const FN_LINE = /^FN(?:;[^:\r\n]{0,100})?:([^\r\n]{0,200})/im;
+
+function cardOf(card: Card): Content {
+  const { vcard: whole, name, phones = [] } = card;
+  const shown = onOneLine(name?.formatted_name ?? FN_LINE.exec(whole ?? '')?.[1] ?? '');
+  const lines = phones.map(({ phone = '', wa_id: waId }) => {
     const parameters = waId && /^\d{5,20}$/.test(waId) ? `;waid=${waId}` : '';
-    return `TEL;type=CELL${parameters}:${phone.replace(/[\r\n]+/g, ' ')}`;
+    return `TEL;type=CELL${parameters}:${onOneLine(phone)}`;
   });
   const waId = phones.find(({ wa_id }) => wa_id)?.wa_id;
-  const vcard = ['BEGIN:VCARD', 'VERSION:3.0', `FN:${shown}`, ...lines, 'END:VCARD'].join('\n');
-  return { name: shown, ...(waId ? { phone: `+${waId}` } : {}), vcard };
+  const made = ['BEGIN:VCARD', 'VERSION:3.0', `FN:${shown}`, ...lines, ...detailsOf(card), 'END:VCARD'];
+  return { name: shown, ...(waId ? { phone: `+${waId}` } : {}), vcard: whole || made.join('\n') };
+}
+
+/** The lines of a vCard for what else a card says. */
+function detailsOf({ emails = [], urls = [], org = {}, addresses = [], birthday }: Card): string[] {
+  const line = (name: string, ...parts: (string | undefined)[]) =>
+    parts.some(Boolean) ? [`${name}:${parts.map(escaped).join(';')}`] : [];
+  return [
+    ...emails.flatMap(({ email }) => line('EMAIL', email)),
+    ...line('ORG', ...[org.company, org.department].filter(Boolean)),
+    ...line('TITLE', org.title),
+    ...addresses.flatMap(({ street, city, state, zip, country }) =>
+      line('ADR', '', '', street, city, state, zip, country),
+    ),
+    ...urls.flatMap(({ url }) => (url ? [`URL:${onOneLine(url)}`] : [])),
+    ...line('BDAY', birthday),
+  ];
+}
+
+/** A part of a line of a vCard, whose signs would end it. */
+function escaped(text = ''): string {
+  return onOneLine(text).replace(/[\\;,]/g, '\\$&');
+}
+
+function onOneLine(text: string): string {
+  return text.replace(/[\r\n]+/g, ' ');
 }
 
 function orderOf(order: NonNullable<WebhookMessage['order']>): Content {

@@ -20,7 +20,8 @@ function firstObjects(values: readonly unknown[], max: number): unknown[] {
 }
 
 const CARDS_MAX = 300;
-const PHONES_MAX = 10;
+/** Of each kind on a card. */
+const DETAILS_MAX = 10;
 const PRODUCTS_MAX = 300;
 const ERRORS_MAX = 4;
 
@@ -39,6 +40,20 @@ const media = z
   })
   .optional()
   .catch(undefined);
+const card = z.looseObject({
+  /** Whole, instead of its parts, where somebody was asked for their number. */
+  vcard: maybe,
+  name: z.looseObject({ formatted_name: maybe }).optional().catch(undefined),
+  phones: few(z.looseObject({ phone: maybe, wa_id: maybe }), DETAILS_MAX),
+  emails: few(z.looseObject({ email: maybe }), DETAILS_MAX),
+  urls: few(z.looseObject({ url: maybe }), DETAILS_MAX),
+  org: z.looseObject({ company: maybe, department: maybe, title: maybe }).optional().catch(undefined),
+  addresses: few(
+    z.looseObject({ street: maybe, city: maybe, state: maybe, zip: maybe, country: maybe }),
+    DETAILS_MAX,
+  ),
+  birthday: maybe,
+});
 const reply = z.looseObject({ id: maybe, title: maybe }).optional().catch(undefined);
 
 export const messageShape = z.looseObject({
@@ -60,13 +75,7 @@ export const messageShape = z.looseObject({
     .looseObject({ latitude: z.coerce.number(), longitude: z.coerce.number(), name: maybe, address: maybe })
     .optional()
     .catch(undefined),
-  contacts: few(
-    z.looseObject({
-      name: z.looseObject({ formatted_name: maybe }).optional().catch(undefined),
-      phones: few(z.looseObject({ phone: maybe, wa_id: maybe }), PHONES_MAX),
-    }),
-    CARDS_MAX,
-  ),
+  contacts: few(card, CARDS_MAX),
   reaction: z.looseObject({ message_id: text, emoji: maybe }).optional().catch(undefined),
   interactive: z
     .looseObject({

@@ -47,4 +47,50 @@ describe('a webhook of the Cloud API', () => {
       catalog_id: '1',
     });
   });
+
+  it('tells the whole of a contact card', () => {
+    const card = {
+      addresses: [
+        {
+          city: 'Menlo Park',
+          country: 'United States',
+          state: 'CA',
+          street: '1 Lucky Way; rear',
+          zip: '94025',
+        },
+      ],
+      birthday: '1999-01-23',
+      emails: [{ email: 'barbara@example.com', type: 'Work' }],
+      name: { first_name: 'Barbara', formatted_name: 'Barbara Johnson', last_name: 'Johnson' },
+      org: { company: 'Social, Inc', department: 'Sales', title: 'Lead' },
+      phones: [{ phone: '+1 (650) 555-9999', wa_id: '16505559999', type: 'Mobile' }],
+      urls: [{ url: 'https://www.example.com/?a=1,2', type: 'Company' }],
+    };
+    assert.deepEqual(contentOf(message('contacts', [card])).contacts, [
+      {
+        name: 'Barbara Johnson',
+        phone: '+16505559999',
+        vcard: [
+          ...['BEGIN:VCARD', 'VERSION:3.0', 'FN:Barbara Johnson'],
+          'TEL;type=CELL;waid=16505559999:+1 (650) 555-9999',
+          'EMAIL:barbara@example.com',
+          String.raw`ORG:Social\, Inc;Sales`,
+          'TITLE:Lead',
+          String.raw`ADR:;;1 Lucky Way\; rear;Menlo Park;CA;94025;United States`,
+          'URL:https://www.example.com/?a=1,2',
+          'BDAY:1999-01-23',
+          'END:VCARD',
+        ].join('\n'),
+      },
+    ]);
+  });
+
+  it('tells the card that somebody gives when they are asked for their number, which is a vCard', () => {
+    const vcard =
+      'BEGIN:VCARD\nVERSION:3.0\nFN:Pablo Morales\nEMAIL:p@example.com\nTEL:+16505551234\nEND:VCARD';
+    const said = message('contacts', [{ vcard, phones: [{ phone: '+16505551234' }] }], {
+      origin: 'contact_request',
+    });
+    assert.deepEqual(contentOf(said).contacts, [{ name: 'Pablo Morales', vcard }]);
+  });
 });
