@@ -93,4 +93,13 @@ describe('a webhook of the Cloud API', () => {
     });
     assert.deepEqual(contentOf(said).contacts, [{ name: 'Pablo Morales', vcard }]);
   });
+
+  it('with messages of before, of a number that is used on a phone as well, tells none as new', () => {
+    const image = { caption: 'Echeveria', mime_type: 'image/jpeg', sha256: '3f9d', id: '24230790383178626' };
+    const ofBefore = [message('image', image), message('image', image, { from: OWN.phone })];
+    assert.deepEqual(read('history', { messages: ofBefore }), { told: [], passedOver: 0 });
+    const former = { phoneNumberId: '1065', phone: '15550783000', untilMs: OWN.now.getTime() };
+    const before = { ...OWN, phoneNumberId: former.phoneNumberId, former };
+    assert.deepEqual(read('history', { messages: ofBefore }, before), { told: [], passedOver: 0 });
+  });
 });
