@@ -248,12 +248,15 @@ function pairOf(jid: string, userId: string | undefined, at: Date): Told[] {
   return [{ kind: 'fact', fact: { kind: 'lid', lid: anonymous, phone: phoneOf(jid), at } }];
 }
 
-/** Somebody has another id or number: the ids follow the number where there is one, else the former id the new one. */
+/**
+ * Somebody has another id or number: the ids follow the number where there is one, else the former id the new one. Whatever
+ * else the network writes in somebody's name, such as that they have another phone, is no message of theirs.
+ */
 function movedOf(
-  { system, from_user_id: sender }: ReturnType<typeof messageShape.parse>,
+  { type, system, from_user_id: sender }: ReturnType<typeof messageShape.parse>,
   at: Date,
 ): Told[] | null {
-  if (!system?.type?.startsWith('user_changed_')) return null;
+  if (!system?.type?.startsWith('user_changed_')) return type === 'system' ? [] : null;
   const phone = /^\d{7,15}$/.exec(system.wa_id ?? '')?.[0];
   const former = jidOf({ userId: system.previous_user_id });
   const present = jidOf({ userId: system.user_id ?? sender });

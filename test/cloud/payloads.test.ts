@@ -102,4 +102,13 @@ describe('a webhook of the Cloud API', () => {
     const before = { ...OWN, phoneNumberId: former.phoneNumberId, former };
     assert.deepEqual(read('history', { messages: ofBefore }, before), { told: [], passedOver: 0 });
   });
+
+  it('about somebody who has another phone is no message of theirs', () => {
+    const system = { body: 'User identity changed', type: 'customer_identity_changed' };
+    const identity = { acknowledged: true, created_timestamp: '1697044706', hash: 'xyzxyz' };
+    assert.deepEqual(read('messages', { messages: [message('system', system, { identity })] }), {
+      told: [],
+      passedOver: 0,
+    });
+  });
 });
