@@ -11,8 +11,12 @@ const CHANGES: Readonly<Record<string, (value: Value) => TemplateChange | null>>
     event ? { of: 'status', status: event, reason: reason && reason !== 'NONE' ? reason : null } : null,
   message_template_quality_update: ({ new_quality_score: quality, previous_quality_score: previous }) =>
     quality ? { of: 'quality', quality, previous: previous ?? null } : null,
-  template_category_update: ({ new_category: category, previous_category: previous }) =>
-    category ? { of: 'category', category, previous: previous ?? null } : null,
+  // With `correct_category` it announces a change: the new category is the present one.
+  template_category_update: ({
+    new_category: category,
+    previous_category: previous,
+    correct_category: next,
+  }) => (category && !next ? { of: 'category', category, previous: previous ?? null } : null),
 };
 
 /** The fact, or undefined for a field or a value that tells none. */

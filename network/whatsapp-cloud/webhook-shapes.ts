@@ -148,6 +148,7 @@ export const valueShape = z.looseObject({
   new_quality_score: maybe,
   previous_category: maybe,
   new_category: maybe,
+  correct_category: maybe,
   ban_info: z.looseObject({ waba_ban_state: maybe }).optional().catch(undefined),
 });
 

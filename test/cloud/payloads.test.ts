@@ -111,4 +111,19 @@ describe('a webhook of the Cloud API', () => {
       passedOver: 0,
     });
   });
+
+  it('that announces another category of a template does not say that it has one', () => {
+    const template = {
+      ...{ message_template_id: 278077987957091, message_template_name: 'welcome_template' },
+      message_template_language: 'en-US',
+    };
+    const announced = {
+      correct_category: 'MARKETING',
+      new_category: 'UTILITY',
+      category_update_timestamp: 1760711433,
+    };
+    assert.deepEqual(read('template_category_update', { ...template, ...announced }).told, []);
+    const done = { previous_category: 'UTILITY', new_category: 'MARKETING' };
+    assert.equal(read('template_category_update', { ...template, ...done }).told.length, 1);
+  });
 });
