@@ -121,9 +121,10 @@ export const LIST_LIMIT = { default: 50, max: 200 } as const;
 
 /** How long the Cloud API takes what is not an approved template, from the last message of the other side. */
 export const CONVERSATION_WINDOW_S = 24 * 3600;
-/** Limits of an approved template that is sent: its components, and the parameters of one component. */
+/** Limits of an approved template that is sent: its components, the parameters of one component, and the cards of a carousel. */
 export const TEMPLATE_COMPONENTS_MAX = 16;
 export const TEMPLATE_PARAMETERS_MAX = 64;
+export const TEMPLATE_CARDS_MAX = 10;
 /** Limits of lists and of buttons with a link, in characters: Meta accepts longer ones and refuses them only later. */
 export const INTERACTIVE_BODY_MAX_CHARS = 1024;
 export const INTERACTIVE_LINE_MAX_CHARS = 60;

@@ -10,6 +10,7 @@ import {
   LIST_ROW_ID_MAX_CHARS,
   LIST_ROWS_MAX,
   LIST_TITLE_MAX_CHARS,
+  TEMPLATE_CARDS_MAX,
   TEMPLATE_COMPONENTS_MAX,
   TEMPLATE_PARAMETERS_MAX,
 } from '../limits.ts';
@@ -100,8 +101,7 @@ const templateParameter = z
   })
   .meta({ description: 'A parameter as Meta defines it, e.g. {"type": "text", "text": "Ana"}' });
 
-const templateComponent = z.object({
-  type: z.enum(['header', 'body', 'button', 'carousel', 'limited_time_offer']),
+const filled = {
   sub_type: z
     .string()
     .max(40)
@@ -116,7 +116,33 @@ const templateComponent = z.object({
   parameters: boundedArray(templateParameter, { max: TEMPLATE_PARAMETERS_MAX }).meta({
     description: 'The values of the placeholders, in order',
   }),
+};
+
+const templateCard = z.object({
+  card_index: z
+    .int()
+    .min(0)
+    .max(TEMPLATE_CARDS_MAX - 1)
+    .meta({ description: 'The position of the card; 0 is the first' }),
+  components: boundedArray(z.object({ type: z.enum(['header', 'body', 'button']), ...filled }), {
+    max: TEMPLATE_COMPONENTS_MAX,
+  }).meta({ description: 'The values of the placeholders of the card, component by component' }),
 });
+
+const templateComponent = z
+  .object({
+    type: z.enum(['header', 'body', 'button', 'carousel', 'limited_time_offer']),
+    ...filled,
+    parameters: filled.parameters.optional(),
+    cards: boundedArray(templateCard, { max: TEMPLATE_CARDS_MAX })
+      .optional()
+      .meta({ description: 'The cards of a carousel, which has no parameters' }),
+  })
+  .superRefine(({ type, parameters, cards }, context) => {
+    const needed = type === 'carousel' ? { cards } : { parameters };
+    for (const [field, value] of Object.entries(needed))
+      if (value === undefined) context.addIssue({ code: 'custom', path: [field], message: 'is required' });
+  });
 
 /** How Meta names templates, and their languages. */
 export const templateName = z

@@ -400,6 +400,22 @@ describe('sends over the Cloud API', () => {
     const components = [
       { type: 'body', parameters: [{ type: 'text', text: 'Ana' }] },
       { type: 'button', sub_type: 'url', index: 0, parameters: [{ type: 'text', text: 'track/1' }] },
+      {
+        type: 'carousel',
+        cards: [
+          {
+            card_index: 0,
+            components: [
+              { type: 'header', parameters: [{ type: 'image', image: { id: '24230790383178626' } }] },
+              { type: 'body', parameters: [{ type: 'text', text: '10OFF' }] },
+              {
+                ...{ type: 'button', sub_type: 'quick_reply', index: 0 },
+                parameters: [{ type: 'payload', payload: 'first-card' }],
+              },
+            ],
+          },
+        ],
+      },
     ];
     const body = { to: stranger, name: 'order_shipped', language: 'pt_BR', components };
     const id = await cloud.send(instance, '/messages/approved-template', body);
@@ -413,6 +429,7 @@ describe('sends over the Cloud API', () => {
       { name: 'Order Shipped' },
       { language: 'english' },
       { components: [{ type: 'body' }] },
+      { components: [{ type: 'carousel', parameters: [] }] },
     ]) {
       const refused = await cloud.call(instance.id, 'POST', '/messages/approved-template', {
         ...body,
