@@ -135,6 +135,7 @@ export const LIST_DESCRIPTION_MAX_CHARS = 72;
 export const LIST_ROW_ID_MAX_CHARS = 200;
 /** Limits of a template that is submitted to Meta for approval. */
 export const TEMPLATE_REVIEW_BUTTONS_MAX = 10;
+export const TEMPLATE_APPS_MAX = 5;
 export const TEMPLATE_BODY_MAX_CHARS = 1024;
 export const TEMPLATE_EXAMPLES_MAX = 64;
 /** Templates of one page. */

@@ -4,6 +4,7 @@ import { boundedArray, boundedRecord } from '../bounded.ts';
 import { integerQuery } from '../fields.ts';
 import {
   FIELD_MAX_CHARS,
+  TEMPLATE_APPS_MAX,
   TEMPLATE_BODY_MAX_CHARS,
   TEMPLATE_COMPONENTS_MAX,
   TEMPLATE_EXAMPLES_MAX,
@@ -21,6 +22,11 @@ const category = z.enum(['AUTHENTICATION', 'MARKETING', 'UTILITY']).meta({
 
 const short = z.string().max(FIELD_MAX_CHARS);
 
+const supportedApp = z.object({
+  package_name: short.meta({ description: 'The package name of the app', examples: ['com.example.shop'] }),
+  signature_hash: short.meta({ description: "The hash of the app's signing key", examples: ['K8a/AINcGX7'] }),
+});
+
 const button = z.object({
   type: z.enum(['QUICK_REPLY', 'URL', 'PHONE_NUMBER', 'COPY_CODE', 'OTP', 'FLOW']),
   text: short.optional(),
@@ -31,6 +37,16 @@ const button = z.object({
     .optional()
     .meta({ description: 'An example value of the placeholder in a URL, or of a code' }),
   otp_type: z.enum(['COPY_CODE', 'ONE_TAP', 'ZERO_TAP']).optional(),
+  autofill_text: short
+    .optional()
+    .meta({ description: 'ONE_TAP, ZERO_TAP: the text of the button that fills the code in' }),
+  supported_apps: boundedArray(supportedApp, { max: TEMPLATE_APPS_MAX })
+    .optional()
+    .meta({ description: 'ONE_TAP, ZERO_TAP: the Android apps that take the code; Meta requires them' }),
+  zero_tap_terms_accepted: z
+    .boolean()
+    .optional()
+    .meta({ description: "ZERO_TAP: whether you accept Meta's terms for it; Meta requires true" }),
   flow_id: short.optional(),
 });
 

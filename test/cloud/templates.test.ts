@@ -54,6 +54,22 @@ describe('templates that Meta reviews', () => {
     assert.deepEqual(answer, { templates: [] });
   });
 
+  it('may have a code filled in without a tap, by the apps that they name', async () => {
+    const button = {
+      ...{ type: 'OTP', otp_type: 'ZERO_TAP', text: 'Copy', autofill_text: 'Fill in' },
+      supported_apps: [{ package_name: 'com.example.luckyshrub', signature_hash: 'K8a/AINcGX7' }],
+      zero_tap_terms_accepted: true,
+    };
+    const components = [
+      { type: 'BODY', add_security_recommendation: true },
+      { type: 'FOOTER', code_expiration_minutes: 5 },
+      { type: 'BUTTONS', buttons: [button] },
+    ];
+    const made = await create({ name: 'code', category: 'AUTHENTICATION', components });
+    assert.equal(made.status, 201, made.text);
+    assert.deepEqual(known('code').components, components);
+  });
+
   it('are refused with 400 when they are malformed, and with the words of Meta when it refuses them', async () => {
     for (const wrong of [
       { name: 'Order Shipped' },
