@@ -36,6 +36,9 @@ const page = z.object({
     .catch(null),
 });
 
+/** A placeholder with a name: the network wants to be told of these, and takes placeholders for numbered ones otherwise. */
+const NAMED = /\{\{[a-z_]/;
+
 const created = z.object({ id: z.string(), status: z.string().catch(''), category: z.string().catch('') });
 
 export async function listTemplates(
@@ -66,7 +69,8 @@ export async function createTemplate(
   // The network's code for a taken name is the same as for any other fault of a template.
   if ((await named(session, name)).some((each) => each.language === language))
     throw new SendRefused('template_exists');
-  const body = { name, language, category, components };
+  const hasNames = components.some(({ text }) => typeof text === 'string' && NAMED.test(text));
+  const body = { name, language, category, components, ...(hasNames ? { parameter_format: 'NAMED' } : {}) };
   try {
     return created.parse(await ask(session, { method: 'POST', path: pathOf(session), body }));
   } catch (cause) {

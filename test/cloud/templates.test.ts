@@ -54,6 +54,16 @@ describe('templates that Meta reviews', () => {
     assert.deepEqual(answer, { templates: [] });
   });
 
+  it('may have placeholders with names, which Meta is told of', async () => {
+    const named = {
+      ...{ type: 'BODY', text: 'Hi {{first_name}}, your order left.' },
+      example: { body_text_named_params: [{ param_name: 'first_name', example: 'Ana' }] },
+    };
+    const made = await create({ name: 'with_names', components: [named] });
+    assert.equal(made.status, 201, made.text);
+    assert.deepEqual(known('with_names').components, [named]);
+  });
+
   it('may have a code filled in without a tap, by the apps that they name', async () => {
     const button = {
       ...{ type: 'OTP', otp_type: 'ZERO_TAP', text: 'Copy', autofill_text: 'Fill in' },

@@ -63,6 +63,8 @@ function create({ world }: GraphDeps, number: OfficialNumber, body: Body): Body 
     throw new GraphError(100, 'The template has no body');
   if (typeof text === 'string' && /^\{\{|\}\}$/.test(text.trim()))
     throw new GraphError(100, 'Variables cannot be at the start or end of the template');
+  if (typeof text === 'string' && /\{\{[a-z_]/.test(text) && body.parameter_format !== 'NAMED')
+    throw new GraphError(100, 'The placeholders are not numbered');
   for (const button of parts.flatMap(({ buttons }) => (Array.isArray(buttons) ? (buttons as Body[]) : [])))
     if (/^(ONE|ZERO)_TAP$/.test(String(button.otp_type)) && !button.supported_apps)
       throw new GraphError(100, 'supported_apps is missing');
