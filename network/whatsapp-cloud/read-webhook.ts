@@ -249,8 +249,8 @@ function pairOf(jid: string, userId: string | undefined, at: Date): Told[] {
 }
 
 /**
- * Somebody has another id or number: the ids follow the number where there is one, else the former id the new one. Whatever
- * else the network writes in somebody's name, such as that they have another phone, is no message of theirs.
+ * Somebody has another id or number: the ids follow the number where there is one, else the former id the new one. No
+ * other news that the network writes in somebody's name, such as that they have another phone, is a message of theirs.
  */
 function movedOf(
   { type, system, from_user_id: sender }: ReturnType<typeof messageShape.parse>,

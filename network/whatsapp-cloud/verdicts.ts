@@ -26,10 +26,11 @@ const refuse = (reason: string): Verdict => ({ does: 'refuse', reason });
 const limited = (restriction: string): Verdict => ({ ...refuse(restriction), restriction });
 
 const VERDICTS: Readonly<Record<number, Verdict>> = {
-  ...{ 4: rate, 80007: rate, 80008: rate, 130429: rate },
+  // 17 and 341 are of the Graph API as a whole.
+  ...{ 4: rate, 17: rate, 341: rate, 80007: rate, 80008: rate, 130429: rate },
   131056: { does: 'defer_chat', reason: 'pair_rate_limited', firstMs: 4_000, factor: 4 },
   ...{ 1: passing, 2: passing, 131000: passing, 131016: passing, 131057: passing, 133015: passing },
-  ...{ 0: end('token_refused'), 190: end('token_refused') },
+  ...{ 0: end('token_refused'), 102: end('token_refused'), 190: end('token_refused') },
   ...{ 3: end('permission_missing'), 10: end('permission_missing'), 131005: end('permission_missing') },
   // The number has been deleted.
   33: end('permission_missing'),

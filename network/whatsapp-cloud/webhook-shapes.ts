@@ -20,7 +20,7 @@ function firstObjects(values: readonly unknown[], max: number): unknown[] {
 }
 
 const CARDS_MAX = 300;
-/** Of each kind on a card. */
+/** Details of each kind on a card. */
 const DETAILS_MAX = 10;
 const PRODUCTS_MAX = 300;
 const ERRORS_MAX = 4;

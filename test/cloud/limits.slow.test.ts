@@ -33,8 +33,10 @@ const CODES: Readonly<Record<string, readonly number[]>> = {
   flow_throttled: [132069],
   refused_by_network: [999_999],
 };
-const DEFERRED = [4, 80007, 80008, 130429, 131056, 1, 2, 131000, 131016, 131057, 133015, 131048, 131064];
-const ENDING = [0, 190, 3, 10, 33, 200, 299, 131005, 131045, 133005, 133006, 133009, 133010, 133016];
+const DEFERRED = [
+  4, 17, 341, 80007, 80008, 130429, 131056, 1, 2, 131000, 131016, 131057, 133015, 131048, 131064,
+];
+const ENDING = [0, 102, 190, 3, 10, 33, 200, 299, 131005, 131045, 133005, 133006, 133009, 133010, 133016];
 
 describe('limits and errors of the Cloud API', () => {
   let cloud: CloudSending;
