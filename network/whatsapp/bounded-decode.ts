@@ -43,7 +43,16 @@ export interface Decoder {
 }
 
 /** The reader of the library's codec, which calls its `uint32` for each tag and each length. */
-export type ReaderClass = new (bytes: Uint8Array) => { uint32(): number };
+export type ReaderClass = new (bytes: Uint8Array) => FieldReader;
+
+export interface FieldReader {
+  buf: Uint8Array;
+  pos: number;
+  len: number;
+  uint32(): number;
+  skip(bytes: number): unknown;
+  skipType(wireType: number): unknown;
+}
 
 type Decode = Decoder['decode'];
 

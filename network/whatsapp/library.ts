@@ -3,6 +3,7 @@ import { createRequire, registerHooks } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { boundDecoders, type Decoders, type ReaderClass } from './bounded-decode.ts';
 import type { WhatsAppLibrary } from './library-types.ts';
+import { readNewerKinds } from './newer-kinds.ts';
 import { keepSecretsOfOwn } from './own-copies.ts';
 import { mendSignalSessions } from './signal-sessions.ts';
 import { type Checks, replaceChecks, replaceSignalChecks, type SignalCurve } from './signatures.ts';
@@ -41,6 +42,7 @@ export async function loadLibrary(folder: URL = ownFolder): Promise<WhatsAppLibr
   const library = await loadGuarded(pathToFileURL(fromFolder.resolve(LIBRARY)).href);
   replaceChecks(library as Checks);
   const { Reader } = fromLibrary('protobufjs/minimal.js') as { Reader: ReaderClass };
+  readNewerKinds(library as Decoders, Reader);
   boundDecoders(library as Decoders, Reader);
   keepSecretsOfOwn(library as WhatsAppLibrary);
   return library as WhatsAppLibrary;

@@ -241,3 +241,5 @@ export interface WireMessage {
 export const PROTOCOL = { revoke: 0, timer: 3, edit: 14 } as const;
 /** `SecretEncryptedMessage.SecretEncType` of new words for a message. */
 export const SEALED_EDIT = 2;
+  /** Stands for a kind that the library does not know; see `newer-kinds.ts`. This field is not on the wire. */
+  newerMessage?: object;

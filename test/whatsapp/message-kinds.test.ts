@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import type { InboundMessage } from '@posthorn/core/network/driver.ts';
+import { Fields, writeFields } from '../support/whatsapp/fields.ts';
+import { type BesiegedAccount, startBesieged } from '../support/whatsapp/hostile.ts';
+import { raw, type WireMessage } from '../support/whatsapp/nodes.ts';
+import type { PhoneHandle } from '../support/whatsapp/phone-handle.ts';
+
+/** What phones send besides plain messages, as WhatsApp's own web app, whatsmeow and mautrix-whatsapp know it. */
+describe('a phone sends', () => {
+  let account: BesiegedAccount;
+  let friend: PhoneHandle;
+  let group: string;
+  before(async () => {
+    account = await startBesieged();
+    friend = account.newPhone();
+    group = account.network.group(friend, 'Friends', [account.own]).jid;
+  });
+  after(() => account?.close());
+
+  /** What is told under these ids once everything before a marker has arrived. */
+  async function toldOf(...ids: string[]): Promise<InboundMessage[]> {
+    await account.arrives(friend.text(account.own, 'marker'));
+    return account.recorded.inbound.filter(({ networkId }) => ids.includes(networkId));
+  }
+
+  const encoded = (message: WireMessage) => account.network.world.coding.encodeMessage(message);
+  /** A message with a field of this number, which the library does not know. */
+  const newer = (number: number, value: Uint8Array, beside: WireMessage = {}) =>
+    raw(Buffer.concat([writeFields([[number, value]]), encoded(beside)]));
+
+  describe('a kind that is newer than the library:', () => {
+    const options = ['now', 'later'].map((optionName) => ({ optionName }));
+
+    it('a poll, in which people vote', async () => {
+      const messageContextInfo = { messageSecret: randomBytes(32) };
+      const poll = { pollCreationMessageV5: { name: 'When?', options, selectableOptionsCount: 1 } };
+      const value = new Fields(encoded(poll)).bytes(111);
+      const id = friend.send(group, newer(119, value, { messageContextInfo }), { type: 'poll' });
+      const [{ type, content } = {} as never, ...more] = await toldOf(id);
+      assert.deepEqual(
+        { type, content, more },
+        {
+          type: 'poll',
+          content: { question: 'When?', options: ['now', 'later'], max_selections: 1 },
+          more: [],
+        },
+      );
+      friend.phone.sent.set(id, { chat: group, message: { ...poll, messageContextInfo } });
+      const vote = friend.sealed(group, { id, by: friend }, { options: ['later'] });
+      const [voted] = await toldOf(vote);
+      assert.deepEqual(voted?.content, { poll_message_id: id, selected_options: ['later'] });
+    });
+
+    it('words that are hidden at first', async () => {
+      const hidden = writeFields([[1, encoded({ conversation: 'The butler' })]]);
+      const id = friend.send(account.own, newer(118, hidden));
+      assert.deepEqual(
+        (await toldOf(id)).map(({ type, content }) => [type, content]),
+        [['text', { text: 'The butler' }]],
+      );
+    });
+
+    it('one that nobody knows, as a message without content', async () => {
+      const unknown = writeFields([[1_000, writeFields([[1, 'x']])]]);
+      const id = friend.send(account.own, raw(unknown));
+      // Field 40 of a message is one that disappears.
+      const within = friend.send(group, raw(writeFields([[40, writeFields([[1, unknown]])]])));
+      assert.deepEqual(
+        (await toldOf(id, within)).map(({ type, content }) => [type, content]),
+        [
+          ['unknown', {}],
+          ['unknown', {}],
+        ],
+      );
+    });
+
+    it('keys of a group, which are no message', async () => {
+      const id = friend.send(group, newer(123, writeFields([[1, 'x']])));
+      assert.deepEqual(await toldOf(id), []);
+    });
+
+    it('something beside content that is known', async () => {
+      const id = friend.send(account.own, newer(130, writeFields([[1, 'x']]), { conversation: 'Look' }));
+      const other = friend.send(account.own, newer(1_000, writeFields([[1, 'x']]), { conversation: 'Look' }));
+      assert.deepEqual(
+        (await toldOf(id, other)).map(({ content }) => content),
+        [{ text: 'Look' }, { text: 'Look' }],
+      );
+    });
+  });
+});
