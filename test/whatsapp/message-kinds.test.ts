@@ -90,4 +90,31 @@ describe('a phone sends', () => {
       );
     });
   });
+
+  it('a picture or video in two qualities, or moving, which is one message', async () => {
+    const media = { mimetype: 'image/jpeg', directPath: '/v/x', url: '' };
+    for (const [kind, associationType] of [
+      ['imageMessage', 'HD_IMAGE_DUAL_UPLOAD'],
+      ['videoMessage', 'HD_VIDEO_DUAL_UPLOAD'],
+      ['videoMessage', 'HEVC_VIDEO_DUAL_UPLOAD'],
+      ['videoMessage', 'MOTION_PHOTO'],
+    ] as const) {
+      const shown = friend.send(account.own, { [kind]: { ...media, caption: 'Us' } }, { type: 'media' });
+      const parentMessageKey = { remoteJid: friend.jid, fromMe: true, id: shown };
+      const again = friend.send(
+        account.own,
+        {
+          associatedChildMessage: { message: { [kind]: { ...media, caption: 'Us' } } },
+          messageContextInfo: { messageAssociation: { associationType, parentMessageKey } },
+        },
+        { type: 'media' },
+      );
+      const told = await toldOf(shown, again);
+      assert.deepEqual(
+        told.map(({ networkId, content }) => [networkId, content.caption]),
+        [[shown, 'Us']],
+        associationType,
+      );
+    }
+  });
 });

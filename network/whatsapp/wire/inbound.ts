@@ -8,7 +8,14 @@ import { BUSINESS_READERS } from './inbound-business.ts';
 import { type Body, mediaRef } from './inbound-media.ts';
 import { numberOf } from './numbers.ts';
 import type { Sealed, SealedUse } from './secrets.ts';
-import { PROTOCOL, SEALED_EDIT, type WireKey, type WireMedia, type WireMessage } from './wire-types.ts';
+import {
+  PROTOCOL,
+  SAME_MEDIA,
+  SEALED_EDIT,
+  type WireKey,
+  type WireMedia,
+  type WireMessage,
+} from './wire-types.ts';
 
 /** A message with its envelope, with our addresses. */
 export interface Arrived {
@@ -57,10 +64,21 @@ export function readArrived(arrived: Arrived): Read {
     if (secretEncryptedMessage.secretEncType !== SEALED_EDIT) return { kind: 'none' };
     return sealedOf('Message Edit', secretEncryptedMessage.targetMessageKey, secretEncryptedMessage);
   }
+  if (isSameMedia(message)) return { kind: 'none' };
   // A message without content is none, but if it was kept from us.
   const kind = kindOf(message);
   if (kind === null ? !viewOnce : NOT_TOLD.has(kind)) return { kind: 'none' };
   return { kind: 'message', message: { ...envelopeOf(arrived, message), ...bodyOf(unwrapped) } };
+}
+
+const SAME_MEDIA_TYPES: ReadonlySet<unknown> = new Set(Object.values(SAME_MEDIA));
+
+/**
+ * Whether it is the same picture or video once more, in a higher quality or moving: apps send it behind the message that
+ * they show, to which answers and reactions refer.
+ */
+function isSameMedia({ messageContextInfo }: WireMessage): boolean {
+  return SAME_MEDIA_TYPES.has(messageContextInfo?.messageAssociation?.associationType);
 }
 
 function sealedOf(

@@ -219,6 +219,8 @@ export interface WireMessage {
   messageContextInfo?: Maybe<{
     messageSecret?: Maybe<Uint8Array>;
     messageAddOnDurationInSecs?: Maybe<number>;
+    /** How it belongs to another message. */
+    messageAssociation?: Maybe<{ associationType?: Maybe<number> }>;
   }>;
   viewOnceMessage?: Maybe<Wrapped>;
   viewOnceMessageV2?: Maybe<Wrapped>;
@@ -241,5 +243,5 @@ export interface WireMessage {
 export const PROTOCOL = { revoke: 0, timer: 3, edit: 14 } as const;
 /** `SecretEncryptedMessage.SecretEncType` of new words for a message. */
 export const SEALED_EDIT = 2;
-  /** Stands for a kind that the library does not know; see `newer-kinds.ts`. This field is not on the wire. */
-  newerMessage?: object;
+/** `MessageAssociation.AssociationType` of files that apps show in place of that of another message, or within it. */
+export const SAME_MEDIA = { hdVideo: 5, hdImage: 10, motionPhoto: 12, hevcVideo: 19 } as const;
