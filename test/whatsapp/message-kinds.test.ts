@@ -117,4 +117,34 @@ describe('a phone sends', () => {
       );
     }
   });
+
+  it('content in a wrapper: a status of a group, a forwarded answer of a bot, and pictures of events and polls', async () => {
+    const picture = {
+      imageMessage: { mimetype: 'image/jpeg', directPath: '/v/x', url: '', caption: 'Here' },
+    };
+    const told: unknown[] = [];
+    for (const [wrapper, message] of [
+      ['groupStatusMessage', { conversation: 'News' }],
+      ['groupStatusMessageV2', { extendedTextMessage: { text: 'News' } }],
+      ['botForwardedMessage', { conversation: 'News' }],
+      ['questionMessage', { conversation: 'News' }],
+      ['questionReplyMessage', { conversation: 'News' }],
+      ['eventCoverImage', picture],
+      ['pollCreationOptionImageMessage', picture],
+      // Somebody keeps others from sharing what is said, which is nothing that is said.
+      ['limitSharingMessage', { protocolMessage: { type: 'LIMIT_SHARING' } }],
+    ] as const) {
+      const id = friend.send(group, { [wrapper]: { message } });
+      told.push(...(await toldOf(id)).map(({ content }) => [wrapper, content.text ?? content.caption]));
+    }
+    assert.deepEqual(told, [
+      ['groupStatusMessage', 'News'],
+      ['groupStatusMessageV2', 'News'],
+      ['botForwardedMessage', 'News'],
+      ['questionMessage', 'News'],
+      ['questionReplyMessage', 'News'],
+      ['eventCoverImage', 'Here'],
+      ['pollCreationOptionImageMessage', 'Here'],
+    ]);
+  });
 });

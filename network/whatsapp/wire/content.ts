@@ -13,7 +13,15 @@ const WRAPPERS = [
   'lottieStickerMessage',
   'groupMentionedMessage',
   'botInvokeMessage',
+  'botForwardedMessage',
   'pollCreationMessageV4',
+  'pollCreationOptionImageMessage',
+  'eventCoverImage',
+  'groupStatusMessage',
+  'groupStatusMessageV2',
+  'limitSharingMessage',
+  'questionMessage',
+  'questionReplyMessage',
 ] as const;
 const WRAPPERS_MAX = 5;
 

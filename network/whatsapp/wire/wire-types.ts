@@ -232,7 +232,15 @@ export interface WireMessage {
   lottieStickerMessage?: Maybe<Wrapped>;
   groupMentionedMessage?: Maybe<Wrapped>;
   botInvokeMessage?: Maybe<Wrapped>;
+  botForwardedMessage?: Maybe<Wrapped>;
   pollCreationMessageV4?: Maybe<Wrapped>;
+  pollCreationOptionImageMessage?: Maybe<Wrapped>;
+  eventCoverImage?: Maybe<Wrapped>;
+  groupStatusMessage?: Maybe<Wrapped>;
+  groupStatusMessageV2?: Maybe<Wrapped>;
+  limitSharingMessage?: Maybe<Wrapped>;
+  questionMessage?: Maybe<Wrapped>;
+  questionReplyMessage?: Maybe<Wrapped>;
   /** Announces a number of pictures and videos that follow. */
   albumMessage?: Maybe<WithContext>;
   deviceSentMessage?: Maybe<Wrapped>;
