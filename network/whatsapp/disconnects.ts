@@ -21,7 +21,8 @@ const REASONS: Readonly<Record<number, DisconnectReason>> = {
   402: 'hard_paused',
   403: 'banned',
   405: 'version_refused',
-  406: 'logged_out',
+  /** The web app calls it so; 403 also comes when the phone was changed. */
+  406: 'banned',
   409: 'version_refused',
   440: 'replaced',
 };

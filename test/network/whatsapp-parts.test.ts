@@ -26,6 +26,7 @@ test('each way in which a connection ends has its reason', () => {
     ['Connection Failure', 402, undefined, { to: 'end', reason: 'hard_paused' }],
     ['Connection Failure', 403, undefined, { to: 'end', reason: 'banned' }],
     ['Connection Failure', 405, undefined, { to: 'end', reason: 'version_refused' }],
+    ['Connection Failure', 406, undefined, { to: 'end', reason: 'banned' }],
     ['Connection Failure', 503, undefined, lost('the connection to the WhatsApp network was lost')],
     ['QR refs attempts ended', 408, undefined, lost()],
     // Status codes of proxies and web servers are not those of the network.
