@@ -26,7 +26,7 @@ import { takeStanza } from './library-socket.ts';
 import type { WireNode } from './library-types.ts';
 import { uploadMedia } from './media/transfer.ts';
 import { addressOf, CHANGES, requireDevice, requireRecipient } from './recipients.ts';
-import { unanswered } from './send-errors.ts';
+import { unanswered, unansweredOfGroup } from './send-errors.ts';
 import { forgetAnswersAndStanzas } from './session-acks.ts';
 import { keepWordsOf } from './session-changes.ts';
 import {
@@ -156,7 +156,7 @@ interface Prepared {
 async function prepare(session: WhatsAppContext, message: OutboundMessage): Promise<Prepared> {
   const chat = await requireRecipient(session, message);
   const content = await withWireMentions(session, chat, message.content).catch((cause) => {
-    throw unanswered(session, cause);
+    throw unansweredOfGroup(session, cause);
   });
   const addressed = { ...message, to: chat, content };
   return { chat, composed: compose(addressed, await gather(session, addressed)) };

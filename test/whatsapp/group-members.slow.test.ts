@@ -103,6 +103,19 @@ describe('the member list of a group that is sent to', () => {
     assert.equal(await questionsOf(() => sendText(recorded, group, 'after')), 1);
   });
 
+  it('does not exist for a group that the account is not in any more, or that is gone: messages are refused', async () => {
+    const left = await newGroup('Fencers');
+    const gone = await newGroup('Boxers');
+    left.members.delete(own.phone.number);
+    network.world.groups.delete(gone.jid);
+    for (const { jid } of [left, gone])
+      for (const content of [{ text: 'to nobody' }, { text: '@1 to nobody', mentions: [friend.jid] }]) {
+        const sent = recorded.session.send(outbound(jid, 'text', content));
+        await assert.rejects(sent, { name: 'SendRefused', reason: 'group_not_found' });
+      }
+    await sendText(recorded, friend.jid, 'behind it');
+  });
+
   // WhatsApp's own web app calls this refusal StaleGroupAddressingMode; zapo sends such a message again.
   it('is asked for again by a message that was refused since the group has moved to ids or back, which is then sent', async () => {
     const group = await newGroup('Kayakers', 'pn');
@@ -151,7 +164,7 @@ describe('the member list of a group that is sent to', () => {
   });
 
   it('is asked for once for texts and for what only admins may do', async () => {
-    const group = (await newGroup('Skaters')).jid;
+    const group = (await newGroup('Fighters')).jid;
     const theirs = friend.text(group, 'theirs');
     await heardSoFar();
     const target = { id: theirs, from_me: false, sender: friend.jid };
