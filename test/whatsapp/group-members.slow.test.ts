@@ -116,6 +116,17 @@ describe('the member list of a group that is sent to', () => {
     await sendText(recorded, friend.jid, 'behind it');
   });
 
+  // WhatsApp's own web app notes who has the key when the network has taken a message.
+  it('gets the key of the group again after the network has refused the message that had it', async () => {
+    const group = (await newGroup('Runners up')).jid;
+    network.faults.onMessage = () => ({ error: 403 });
+    await assert.rejects(recorded.session.send(outbound(group, 'text', { text: 'refused' })));
+    network.faults.onMessage = null;
+    const id = await sendText(recorded, group, 'after');
+    assert.equal((await friend.message(id, WAIT_MS)).wire.conversation, 'after');
+    assert.deepEqual(friend.phone.failures, []);
+  });
+
   // WhatsApp's own web app calls this refusal StaleGroupAddressingMode; zapo sends such a message again.
   it('is asked for again by a message that was refused since the group has moved to ids or back, which is then sent', async () => {
     const group = await newGroup('Kayakers', 'pn');
