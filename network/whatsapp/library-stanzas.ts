@@ -16,6 +16,8 @@ const KNOWN: ReadonlySet<string> = new Set([
 const UNKNOWN = '488';
 /** The network asks whether the client is there. */
 const PING = 'urn:xmpp:ping';
+/** The network's word for the name of somebody who has none. */
+const NO_NAME = '-';
 /** No event of the library has this name. */
 const HANDLED = 'handled';
 
@@ -33,6 +35,8 @@ export function receiveStanza(
   if (node.tag === 'iq' && type === 'get' && xmlns === PING)
     return { tag: 'iq', attrs: { id, to: '@s.whatsapp.net', type: 'result' } };
   if (!id || from === '') return null;
+  // The library would tell the network of it as the account's own, and others would be shown by it.
+  if (node.attrs.notify === NO_NAME) node.attrs.notify = undefined;
   if (node.tag === 'status' && from === STATUS_BROADCAST) {
     openStatuses.set(id, { to: from, participant, type });
     node.tag = 'message';

@@ -171,6 +171,23 @@ describe('an account of WhatsApp', () => {
     await until(
       () => sent.every((id) => recorded.inbound.some(({ networkId }) => networkId === id)),
       'all can be read',
+  // As whatsmeow knows the network: it writes a dash for the name of somebody without one.
+  it('keeps its name and tells no other one when the network names nobody', async () => {
+    const [own, friend] = [newPhone('Ann'), newPhone('-')];
+    const recorded = await pair(own);
+    await until(() => own.device.pushName === 'Ann', 'the name', WAIT_MS);
+    own.phone.name = '-';
+    const ids = [own.text(friend, 'From another device'), friend.text(own, 'Hello')];
+    const told = () => recorded.inbound.filter(({ networkId }) => ids.includes(networkId));
+    await until(() => told().length === ids.length, 'the messages', WAIT_MS);
+    await recorded.session.send(outbound(friend.jid, 'text', { text: 'Behind them' }));
+    assert.equal(own.device.pushName, 'Ann');
+    assert.deepEqual(
+      told().map(({ pushName }) => pushName),
+      ['', ''],
+    );
+  });
+
       WAIT_MS,
     );
     assert.equal(own.device.preKeys.filter(({ id }) => before.has(id)).length, 0);
