@@ -40,6 +40,7 @@ function holdStanzas<T extends SendingSocket>(socket: T, { creds, keys }: Librar
   return Object.assign(socket, {
     openStatuses,
     async sendNode(node: WireNode) {
+      if (node.tag === 'ack' && !node.attrs.id) return;
       if (node.tag !== 'message') {
         for (const each of confirmationsOf(openStatuses, node, creds.me?.id)) await sendNode(each);
         return;

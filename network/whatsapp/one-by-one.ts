@@ -6,6 +6,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ITEM_BYTES, type SessionIntake, sizeOf } from './intake.ts';
 import type { LibrarySocket, WireNode } from './library-types.ts';
+import { childrenOf } from './wire/nodes.ts';
 
 /**
  * After this long the other sessions of the process have their turn. Decryption is a chain of promises, which lets no
@@ -15,6 +16,7 @@ const TURN_MS = 5;
 
 /** Frames that the library starts on at once and that others may send in any number. */
 const AT_ONCE = ['CB:receipt', 'CB:notification', 'CB:call'];
+const OF_GROUPS = 'w:gp2';
 
 /**
  * Makes the library handle frames, and the encrypted parts of messages, one after the other. Frames that wait or are
@@ -24,8 +26,24 @@ export function handleOneByOne(ws: LibrarySocket['ws'], intake: SessionIntake): 
   lineUp<unknown>(ws, intake, 'message');
   lineUp<WireNode>(ws, intake, 'CB:message', sealedPartsOf);
   for (const event of AT_ONCE) {
-    replaceListeners<WireNode>(ws, event, (listen) => (told) => held(intake, told, () => listen(told)));
+    replaceListeners<WireNode>(ws, event, (listen) => (told) => {
+      const listenToAll = async () => {
+        for (const part of changesIn(told)) await listen(part);
+      };
+      return held(intake, told, listenToAll);
+    });
   }
+}
+
+/** The changes of a group that one notification names, each in its own: the library reads the first alone. */
+function changesIn(node: WireNode): WireNode[] {
+  const changes = node.attrs.type === OF_GROUPS ? childrenOf(node) : [];
+  if (changes.length < 2) return [node];
+  // The library confirms each, and what has no id is not confirmed: the last one stands for all.
+  return changes.map((change, nth) => {
+    const attrs = nth === changes.length - 1 ? node.attrs : { ...node.attrs, id: undefined };
+    return { ...node, attrs, content: [change] };
+  });
 }
 
 async function held(intake: SessionIntake, told: unknown, handle: () => unknown): Promise<void> {

@@ -4,6 +4,7 @@ import { announceChange } from '../support/whatsapp/groups.ts';
 import { startBesieged } from '../support/whatsapp/hostile.ts';
 import { node } from '../support/whatsapp/nodes.ts';
 import { until } from '../support/whatsapp/phone-handle.ts';
+import { seconds } from '../support/whatsapp/world.ts';
 
 test('each change of a group is told, however fast they come, and also that its description was deleted', async (t) => {
   const account = await startBesieged();
@@ -26,4 +27,34 @@ test('each change of a group is told, however fast they come, and also that its 
       ...said,
     })),
   );
+});
+
+test('all changes that one notification names are told, and it is confirmed once', async (t) => {
+  const account = await startBesieged();
+  t.after(() => account.close());
+  const [friend, other] = [account.newPhone(), account.newPhone()];
+  const group = account.network.group(friend, 'Friends', [account.own, other]);
+  const { device } = account.own;
+  const people = [node('participant', { jid: other.lid, phone_number: other.jid })];
+  const attrs = { from: group.jid, participant: friend.lid, participant_pn: friend.jid };
+  device.deliver(
+    node('notification', { ...attrs, type: 'w:gp2', id: 'N1', t: seconds(), addressing_mode: 'lid' }, [
+      node('subject', { subject: 'Old friends' }),
+      node('promote', {}, people),
+      node('announcement'),
+    ]),
+  );
+  const told = () => account.recorded.facts.filter(({ kind }) => kind.startsWith('group_'));
+  await until(() => told().length >= 3, 'the changes');
+  await account.arrives(friend.text(account.own, 'Behind them'));
+  const by = { chat: group.jid, by: friend.jid };
+  assert.deepEqual(
+    told().map(({ at: _, ...fact }) => fact),
+    [
+      { kind: 'group_changed', ...by, name: 'Old friends' },
+      { kind: 'group_participants', ...by, action: 'promote', participants: [other.jid] },
+      { kind: 'group_changed', ...by, announce: true },
+    ],
+  );
+  await until(() => device.pending.length === 0, 'the confirmation');
 });
