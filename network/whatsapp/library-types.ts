@@ -119,6 +119,7 @@ export interface SignalRepository {
     getPNsForLIDs(lids: string[]): Promise<{ pn: string; lid: string }[] | null>;
     getLIDForPN(phoneJid: string): Promise<string | null>;
     getLIDsForPNs(phoneJids: string[]): Promise<{ pn: string; lid: string }[] | null>;
+    storeLIDPNMappings(pairs: { lid: string; pn: string }[]): Promise<void>;
   };
 }
 

@@ -5,12 +5,13 @@ import { audienceChange } from './audience.ts';
 import { blockedFact } from './blocked.ts';
 import { KINDS } from './keys.ts';
 import type { LibraryGroup } from './library-group-types.ts';
-import type { LibraryChat, LibraryContact, LibraryEvents, LibrarySocket } from './library-types.ts';
-import { nameOf, nextRevision, ownJid, type WhatsAppContext } from './session-context.ts';
+import type { LibraryChat, LibraryContact, LibraryEvents, LibrarySocket, WireNode } from './library-types.ts';
+import { type Connection, nameOf, nextRevision, ownJid, type WhatsAppContext } from './session-context.ts';
 import { onHistory } from './session-history.ts';
 import { tell } from './tell-facts.ts';
 import { groupOf } from './wire/groups.ts';
 import { isOurChat, withoutDevice } from './wire/jids.ts';
+import { childrenOf } from './wire/nodes.ts';
 import { mutedUntil, numberOf } from './wire/numbers.ts';
 
 export function listenToFacts(session: WhatsAppContext, ev: LibrarySocket['ev']): void {
@@ -135,6 +136,24 @@ async function groupFact(session: WhatsAppContext, group: LibraryGroup): Promise
     group: await groupOf(group, (jid, other) => nameOf(session, jid, other)),
     at: session.deps.clock.now(),
   };
+}
+
+/**
+ * Learns the numbers of people whom a notification of a group names by anonymous ids, before what it says is told: the library
+ * drops that of who has changed something.
+ */
+export function learnPeople(session: WhatsAppContext, { socket }: Connection, node: WireNode): void {
+  const { participant: lid = '', participant_pn: pn } = node.attrs;
+  const changed = childrenOf(node).flatMap((change) => childrenOf(change));
+  const named = [
+    { lid, pn },
+    ...changed.map(({ attrs }) => ({ lid: attrs.jid ?? '', pn: attrs.phone_number })),
+  ];
+  const pairs = named.flatMap(({ lid, pn }) => (isLidJid(withoutDevice(lid)) && pn ? [{ lid, pn }] : []));
+  if (pairs.length === 0) return;
+  session.arrivals
+    .run(() => socket.signalRepository.lidMapping.storeLIDPNMappings(pairs))
+    .catch(() => undefined);
 }
 
 type GroupChange = LibraryEvents['groups.update'][number];

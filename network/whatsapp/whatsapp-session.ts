@@ -20,7 +20,7 @@ import { forgetAnswersAndStanzas, onAck } from './session-acks.ts';
 import { onMessage } from './session-arrivals.ts';
 import { type Connection, isOwn, type SessionDeps, type WhatsAppContext } from './session-context.ts';
 import { afterRefusal, closeGently, end, endedSession, fail, onUnheard } from './session-end.ts';
-import { listenToFacts, onGroupChanges } from './session-facts.ts';
+import { learnPeople, listenToFacts, onGroupChanges } from './session-facts.ts';
 import { keepCreds, pairingCode, unlink } from './session-pairing.ts';
 import { markRead } from './session-read.ts';
 import { onReceipt } from './session-receipts.ts';
@@ -180,9 +180,10 @@ function listen(session: WhatsAppContext, connection: Connection): void {
     noteAsker(socket, node);
     onReceipt(session, connection, node);
   });
-  ws.prependListener('CB:notification,type:w:gp2', ({ attrs }: WireNode) =>
-    session.groups.changed(attrs.from ?? ''),
-  );
+  ws.prependListener('CB:notification,type:w:gp2', (node: WireNode) => {
+    session.groups.changed(node.attrs.from ?? '');
+    if (isCurrent()) learnPeople(session, connection, node);
+  });
   ws.prependListener('CB:notification,type:account_sync', (node: WireNode) => {
     forgetAudience(session);
     onAccountSync(session, node);

@@ -6,6 +6,20 @@ import { node } from '../support/whatsapp/nodes.ts';
 import { until } from '../support/whatsapp/phone-handle.ts';
 import { seconds } from '../support/whatsapp/world.ts';
 
+test('a change of a group names who made it by number, also somebody of whom nothing was known', async (t) => {
+  const account = await startBesieged();
+  t.after(() => account.close());
+  const stranger = account.newPhone();
+  const group = account.network.group(stranger, 'Strangers', [account.own], 'lid');
+  announceChange(group, stranger.phone, node('subject', { subject: 'New friends' }));
+  const told = () => account.recorded.facts.filter(({ kind }) => kind === 'group_changed');
+  await until(() => told().length > 0, 'the change');
+  assert.deepEqual(
+    told().map(({ at: _, ...fact }) => fact),
+    [{ kind: 'group_changed', chat: group.jid, by: stranger.jid, name: 'New friends' }],
+  );
+});
+
 test('each change of a group is told, however fast they come, and also that its description was deleted', async (t) => {
   const account = await startBesieged();
   t.after(() => account.close());
