@@ -2,17 +2,19 @@
 import type { LibraryEvents, LibraryMessage, LibrarySocket } from './library-types.ts';
 
 /**
- * Hands over messages and changes of groups as they arrive, bypassing the library's buffer. The buffer identifies a message only by
- * chat and id, and applies edits and deletions to buffered messages without checking the sender: while an
- * instance catches up, any group member could put new text under the names of others. The only message
+ * Hands over messages, changes of groups and parts of the history as they arrive, bypassing the library's buffer. The buffer
+ * identifies a message only by chat and id, and applies edits and deletions to buffered messages without checking the sender:
+ * while an instance catches up, any group member could put new text under the names of others. The only message
  * updates that pass are stars, which come from the account's own devices. The buffer keeps only the first change of a
- * group. Calls without an id or a caller are dropped.
+ * group. It joins parts of the history, and says of all what the last of them says. Calls without an id or a caller are
+ * dropped.
  */
 export function passBuffer(
   ev: LibrarySocket['ev'],
   on: {
     message(message: LibraryMessage): void;
     groupChanges(changes: LibraryEvents['groups.update']): void;
+    history(part: LibraryEvents['messaging-history.set']): void;
   },
 ): void {
   const emit = ev.emit.bind(ev) as (event: string, told: unknown) => boolean;
@@ -24,6 +26,9 @@ export function passBuffer(
         return true;
       case 'groups.update':
         on.groupChanges(told as LibraryEvents['groups.update']);
+        return true;
+      case 'messaging-history.set':
+        on.history(told as LibraryEvents['messaging-history.set']);
         return true;
       case 'messages.update':
         return emitAny(event, starsOf(told as LibraryEvents['messages.update']));

@@ -7,7 +7,6 @@ import { KINDS } from './keys.ts';
 import type { LibraryGroup } from './library-group-types.ts';
 import type { LibraryChat, LibraryContact, LibraryEvents, LibrarySocket, WireNode } from './library-types.ts';
 import { type Connection, nameOf, nextRevision, ownJid, type WhatsAppContext } from './session-context.ts';
-import { onHistory } from './session-history.ts';
 import { tell } from './tell-facts.ts';
 import { groupOf } from './wire/groups.ts';
 import { isOurChat, withoutDevice } from './wire/jids.ts';
@@ -35,7 +34,6 @@ export function listenToFacts(session: WhatsAppContext, ev: LibrarySocket['ev'])
   ev.on('settings.update', ({ setting, value }) => onSetting(session, setting, value));
   ev.on('messages.update', (updates) => onStars(session, updates));
   ev.on('presence.update', (told) => void onPresence(session, told).catch(() => undefined));
-  ev.on('messaging-history.set', (past) => onHistory(session, past));
 
   async function each<In, Out>(
     items: readonly In[],

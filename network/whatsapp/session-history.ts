@@ -47,6 +47,7 @@ async function readBatch(
   }
   for (const { lid, pn } of past.lidPnMappings ?? []) notePair(lid, pn);
   const progress = Math.min(100, Math.max(0, past.progress ?? 100));
+  const isBeside = BESIDE_HISTORY.has(past.syncType);
   return {
     chats,
     contacts,
@@ -54,9 +55,16 @@ async function readBatch(
     messages: await readHistory(session, past.messages),
     position: positionOf(past),
     progress,
-    isLast: progress === 100,
+    isLast: progress === 100 && !isBeside,
   };
 }
+
+/** The sync types of parts without chats, which come at any time and do not say how far the history is. */
+const BESIDE_HISTORY: ReadonlySet<unknown> = new Set([
+  1, // INITIAL_STATUS_V3
+  4, // PUSH_NAME
+  5, // NON_BLOCKING_DATA
+]);
 
 /**
  * The first position of each sync type: the first type has the newest messages, the full history the oldest.

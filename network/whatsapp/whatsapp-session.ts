@@ -21,6 +21,7 @@ import { onMessage } from './session-arrivals.ts';
 import { type Connection, isOwn, type SessionDeps, type WhatsAppContext } from './session-context.ts';
 import { afterRefusal, closeGently, end, endedSession, fail, onUnheard } from './session-end.ts';
 import { learnPeople, listenToFacts, onGroupChanges } from './session-facts.ts';
+import { onHistory } from './session-history.ts';
 import { keepCreds, pairingCode, unlink } from './session-pairing.ts';
 import { markRead } from './session-read.ts';
 import { onReceipt } from './session-receipts.ts';
@@ -168,6 +169,7 @@ function listen(session: WhatsAppContext, connection: Connection): void {
   passBuffer(ev, {
     message: (message) => onMessage(session, connection, message),
     groupChanges: (changes) => onGroupChanges(session, changes),
+    history: (part) => onHistory(session, part),
   });
   // Before the library's own listeners: it acknowledges messages that these must hold back.
   ws.prependListener('CB:message', (node: WireNode) => {

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { deflateSync } from 'node:zlib';
 import { type NetworkDriver, SendRefused } from '@posthorn/core/network/driver.ts';
 import {
+  connected,
   newKept,
   newNumber,
   openPaired,
@@ -12,8 +14,9 @@ import {
 } from '../support/whatsapp/driver-harness.ts';
 import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
 import { startNetworkAndDriver } from '../support/whatsapp/network-driver.ts';
+import type { WireMessage } from '../support/whatsapp/nodes.ts';
 import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
-import { welcome } from '../support/whatsapp/phone-outbox.ts';
+import { sendToSelf, welcome } from '../support/whatsapp/phone-outbox.ts';
 
 const WAIT_MS = 30_000;
 
@@ -115,6 +118,47 @@ describe('an account of WhatsApp', () => {
     await ada.message(edit.networkId);
   });
 
+  // As OpenWA and mautrix-whatsapp know it: statuses come first, then chats, whose first part says less than 100 percent.
+  for (const isAway of [false, true])
+    it(`has handed over its history with the last chats${isAway ? ', also when all was waiting for it' : ''}`, async () => {
+      const [own, ada] = [newPhone(), newPhone('Ada')];
+      own.phone.isSlow = true;
+      own.remember(ada, [{ text: 'Hello', fromMe: false, at: new Date(Date.UTC(2026, 0, 1)) }]);
+      const kept = newKept();
+      let recorded = await openPaired(driver, own, kept);
+      if (isAway) await recorded.session.close();
+      const give = (syncType: string, more: WireMessage = {}) => {
+        const coder = network.world.coding.proto.HistorySync!;
+        const packed = deflateSync(coder.encode(coder.fromObject({ syncType, ...more })).finish());
+        sendToSelf(network.world, own.phone, own.device, {
+          type: 'HISTORY_SYNC_NOTIFICATION',
+          historySyncNotification: { syncType, initialHistBootstrapInlinePayload: packed },
+        });
+      };
+      const names = { pushnames: [{ id: ada.jid, pushname: 'Ada' }] };
+      give('INITIAL_STATUS_V3');
+      give('PUSH_NAME', names);
+      give('RECENT', { progress: 50, chunkOrder: 1 });
+      welcome(network.world, own.phone, own.device);
+      give('NON_BLOCKING_DATA');
+      if (isAway) {
+        recorded = await openRecorded(driver, kept);
+        await connected(recorded);
+      }
+      opened.push(recorded);
+      await until(() => recorded.history.length > 4, 'the parts', WAIT_MS);
+      assert.deepEqual(
+        recorded.history.map(({ isLast, messages }) => [isLast, messages.length]),
+        [
+          [false, 0],
+          [false, 0],
+          [false, 0],
+          [true, 1],
+          [false, 0],
+        ],
+      );
+    });
+
   // As whatsmeow knows the network: it takes no such presence of an account without a name.
   it('is shown as online as soon as the phone has told its name, if that was asked before', async () => {
     const own = newPhone('Ann');
@@ -125,6 +169,23 @@ describe('an account of WhatsApp', () => {
     welcome(network.world, own.phone, own.device);
     await until(() => own.device.presence === 'available', 'the account is online', WAIT_MS);
     assert.equal(own.device.pushName, 'Ann');
+  });
+
+  // As whatsmeow knows the network: it writes a dash for the name of somebody without one.
+  it('keeps its name and tells no other one when the network names nobody', async () => {
+    const [own, friend] = [newPhone('Ann'), newPhone('-')];
+    const recorded = await pair(own);
+    await until(() => own.device.pushName === 'Ann', 'the name', WAIT_MS);
+    own.phone.name = '-';
+    const ids = [own.text(friend, 'From another device'), friend.text(own, 'Hello')];
+    const told = () => recorded.inbound.filter(({ networkId }) => ids.includes(networkId));
+    await until(() => told().length === ids.length, 'the messages', WAIT_MS);
+    await recorded.session.send(outbound(friend.jid, 'text', { text: 'Behind them' }));
+    assert.equal(own.device.pushName, 'Ann');
+    assert.deepEqual(
+      told().map(({ pushName }) => pushName),
+      ['', ''],
+    );
   });
 
   it('takes JPEG alone as its picture', async () => {
@@ -171,23 +232,6 @@ describe('an account of WhatsApp', () => {
     await until(
       () => sent.every((id) => recorded.inbound.some(({ networkId }) => networkId === id)),
       'all can be read',
-  // As whatsmeow knows the network: it writes a dash for the name of somebody without one.
-  it('keeps its name and tells no other one when the network names nobody', async () => {
-    const [own, friend] = [newPhone('Ann'), newPhone('-')];
-    const recorded = await pair(own);
-    await until(() => own.device.pushName === 'Ann', 'the name', WAIT_MS);
-    own.phone.name = '-';
-    const ids = [own.text(friend, 'From another device'), friend.text(own, 'Hello')];
-    const told = () => recorded.inbound.filter(({ networkId }) => ids.includes(networkId));
-    await until(() => told().length === ids.length, 'the messages', WAIT_MS);
-    await recorded.session.send(outbound(friend.jid, 'text', { text: 'Behind them' }));
-    assert.equal(own.device.pushName, 'Ann');
-    assert.deepEqual(
-      told().map(({ pushName }) => pushName),
-      ['', ''],
-    );
-  });
-
       WAIT_MS,
     );
     assert.equal(own.device.preKeys.filter(({ id }) => before.has(id)).length, 0);
