@@ -6,6 +6,7 @@
  * that were not acknowledged, and their keys are used up.
  */
 import { createHash } from 'node:crypto';
+import { type Announced, createParts, type Parts, type Plain } from './inbox-parts.ts';
 import { KINDS, unpack } from './keys.ts';
 import type { ListRecipient } from './library-group-types.ts';
 import type {
@@ -22,19 +23,6 @@ import type { LidQuestions } from './lid-questions.ts';
 import { MappingCache } from './mapping-cache.ts';
 import { recipientsIn } from './own-lists.ts';
 import type { SharedKeys } from './shared-keys.ts';
-
-/** Statements of a part's stanza about it. */
-interface Announced {
-  attrs: Record<string, string>;
-  recipients?: ListRecipient[] | undefined;
-}
-
-/** One decrypted part of a message. */
-interface Plain extends Announced {
-  bytes: Uint8Array;
-  /** Increases from part to part, also across sessions. Absent in data stored by an older version. */
-  turn?: number;
-}
 
 export interface Inbox {
   /** The library's repository of sessions, with each decryption stored. */
@@ -54,97 +42,15 @@ export interface Inbox {
   done(messageId: string): void;
 }
 
-/** Recorded texts are kept this long: the network may repeat a message if the acknowledgement was lost. */
-const KEEP_MS = 5 * 60_000;
-const SWEEP_MS = 60_000;
-/**
- * In a flood, only this much of them: their acknowledgements left long ago. One that is repeated nevertheless cannot be
- * opened again, is asked for, and is then dropped by its id.
- */
-const KEEP_MAX = 2_000;
-const KEEP_BYTES_MAX = 2 * 1024 * 1024;
 const PARTS: ReadonlySet<string> = new Set(['msg', 'pkmsg', 'skmsg']);
-
-/** The known parts: incoming ones, decrypted ones, and recorded ones. */
-function createParts(keys: SharedKeys, nowMs: () => number) {
-  /** Decrypted parts, by the hash of their cipher text. */
-  const plains = new Map<string, Plain>();
-  /** Incoming parts, by the hash of their cipher text. */
-  const announced = new Map<string, Announced>();
-  const partsOf = new Map<string, string[]>();
-  /** Decrypted messages that the library has not emitted yet, the oldest first. */
-  const unclaimed = new Map<string, number>();
-  const recorded: { ids: string[]; bytes: number; atMs: number }[] = [];
-  let recordedBytes = 0;
-  let sweptAtMs = nowMs();
-  let lastTurn = 0;
-  function done(messageId: string): void {
-    unclaimed.delete(messageId);
-    const ids = partsOf.get(messageId);
-    if (!ids) return;
-    partsOf.delete(messageId);
-    const bytes = ids.reduce((sum, id) => sum + (plains.get(id)?.bytes.byteLength ?? 0), 0);
-    recorded.push({ ids, bytes, atMs: nowMs() });
-    recordedBytes += bytes;
-  }
-
-  /** The library fails on some messages without emitting them: their text would never be dropped. */
-  function giveUpUnclaimed(now: number): void {
-    for (const [messageId, atMs] of unclaimed) {
-      if (now - atMs <= KEEP_MS) return;
-      done(messageId);
-    }
-  }
-
-  return {
-    plains,
-    announced,
-    nextTurn(): number {
-      lastTurn = Math.max(lastTurn + 1, nowMs());
-      return lastTurn;
-    },
-    remember(id: string, plain: Plain): void {
-      lastTurn = Math.max(lastTurn, plain.turn ?? 0);
-      plains.set(id, plain);
-      const messageId = plain.attrs.id ?? '';
-      partsOf.set(messageId, [...(partsOf.get(messageId) ?? []), id]);
-      unclaimed.delete(messageId);
-      unclaimed.set(messageId, nowMs());
-    },
-    claim: (messageId: string) => unclaimed.delete(messageId),
-    recipientsOf: (messageId: string) => plains.get(partsOf.get(messageId)?.[0] ?? '')?.recipients,
-    done,
-    /** Removes many in one write: a row kept too long only costs a repeat, which the owner drops. */
-    sweep(): void {
-      const now = nowMs();
-      const isMuch = recorded.length > KEEP_MAX || recordedBytes > KEEP_BYTES_MAX;
-      if (now - sweptAtMs < SWEEP_MS && !isMuch) return;
-      sweptAtMs = now;
-      giveUpUnclaimed(now);
-      const gone: string[] = [];
-      for (let [oldest] = recorded; oldest; [oldest] = recorded) {
-        // Half of the most, so that a flood removes many in one write.
-        const isTooMuch = isMuch && (recorded.length > KEEP_MAX / 2 || recordedBytes > KEEP_BYTES_MAX / 2);
-        if (!isTooMuch && now - oldest.atMs <= KEEP_MS) break;
-        recorded.shift();
-        recordedBytes -= oldest.bytes;
-        gone.push(...oldest.ids);
-      }
-      if (gone.length === 0) return;
-      for (const id of gone) plains.delete(id);
-      // At worst the rows are handed over again.
-      keys.writeLater(gone.map((id) => ({ kind: KINDS.plain, id, value: null })));
-    },
-  };
-}
 
 /**
  * Decrypts once: returns a stored text, or decrypts and stores the text with its ratchet. The next message does not
  * wait until they are durable, only what is sent does: messages that arrive together are stored in one commit.
  */
 function createDecryption(
-  { keys, hold }: { keys: SharedKeys; hold(work: Promise<unknown>): void },
-  parts: ReturnType<typeof createParts>,
+  { keys, hold, notOpened }: Pick<InboxDeps, 'keys' | 'hold' | 'notOpened'>,
+  parts: Parts,
   handedOver: Promise<void>,
 ) {
   return async function once(
@@ -159,20 +65,25 @@ function createDecryption(
     const known = parts.plains.get(id);
     if (known) return known.bytes;
     const turn = parts.nextTurn();
-    const bytes = await keys.collect(() =>
-      transactional.transaction(async () => {
-        const opened = await decrypt();
-        if (about) await transactional.set({ [KINDS.plain]: { [id]: { ...about, bytes: opened, turn } } });
-        return opened;
-      }, ONE_LOCK),
-    );
+    const open = async () => {
+      const opened = await decrypt().catch((err) => {
+        if (about && !about.isHidden && !OPENED_BEFORE.test(String(err))) notOpened(about.attrs);
+        throw err;
+      });
+      if (about) await transactional.set({ [KINDS.plain]: { [id]: { ...about, bytes: opened, turn } } });
+      return opened;
+    };
+    const bytes = await keys.collect(() => transactional.transaction(open, ONE_LOCK));
     hold(keys.stored());
     if (about) parts.remember(id, { ...about, bytes, turn });
     return bytes;
   };
 }
 
-export function createInbox(deps: {
+/** The signal library's words for a message whose key was used. */
+const OPENED_BEFORE = /Key used already|old counter/;
+
+interface InboxDeps {
   library: WhatsAppLibrary;
   keys: SharedKeys;
   store: KeyStore;
@@ -181,8 +92,12 @@ export function createInbox(deps: {
   lids: LidQuestions;
   /** Frames that are sent from now on wait for this. */
   hold(work: Promise<unknown>): void;
+  /** A part of a message cannot be opened. The library asks for it again, and confirms it then. */
+  notOpened(attrs: Announced['attrs']): void;
   nowMs(): number;
-}): Inbox {
+}
+
+export function createInbox(deps: InboxDeps): Inbox {
   const { library, keys, store } = deps;
   const parts = createParts(keys, deps.nowMs);
   const handedOver = Promise.withResolvers<void>();
@@ -213,8 +128,10 @@ export function createInbox(deps: {
       if (!Array.isArray(node.content)) return;
       const about = { attrs: definedOf(node.attrs), recipients: recipientsIn(node) };
       for (const part of node.content as readonly WireNode[]) {
-        if (part.tag === 'enc' && PARTS.has(part.attrs.type ?? '') && part.content instanceof Uint8Array)
-          parts.announced.set(hashOf(part.content), about);
+        if (part.tag !== 'enc' || !PARTS.has(part.attrs.type ?? '')) continue;
+        const isHidden = part.attrs['decrypt-fail'] === 'hide';
+        if (part.content instanceof Uint8Array)
+          parts.announced.set(hashOf(part.content), isHidden ? { ...about, isHidden } : about);
       }
     },
 

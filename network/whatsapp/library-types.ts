@@ -147,6 +147,7 @@ export interface LibraryMessage {
   recipients?: readonly ListRecipient[] | undefined;
   status?: number | null;
   starred?: boolean | null;
+  messageStubType?: number | null;
 }
 
 export interface LibrarySocket {

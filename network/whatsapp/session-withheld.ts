@@ -1,6 +1,8 @@
-/** Messages that the network withholds from linked devices, in a session; see `withheld.ts`. */
+/** Messages that the network withholds from linked devices, and those that cannot be opened, in a session; see `withheld.ts`. */
+import { STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
+import type { FrameGate } from './frame-gate.ts';
 import { namesOf } from './inbox.ts';
-import type { WireNode } from './library-types.ts';
+import type { LibraryMessage, WireNode } from './library-types.ts';
 import { onMessage } from './session-arrivals.ts';
 import type { Connection, WhatsAppContext } from './session-context.ts';
 import { isId } from './wire/ids.ts';
@@ -24,17 +26,33 @@ const NOT_NOTED: ReadonlySet<string> = new Set(['view_once', 'bot_unavailable_fa
 export function noteWithheld(session: WhatsAppContext, connection: Connection, node: WireNode): void {
   if (session.withheld.mayBeDue()) handOverDue(session, connection);
   const withheld = childOf(node, 'unavailable');
-  const { id, from = '', type, category, edit } = node.attrs;
-  if (!withheld || childOf(node, 'enc') || !isId(id) || !isOurChat(withoutDevice(from))) return;
-  const kind = withheld.attrs.type ?? '';
-  // Nobody misses a change of another message.
-  if (category === 'peer' || edit || type === 'reaction' || NOT_NOTED.has(kind)) return;
-  const me = namesOf(session.creds);
-  const { fullMessage: message } = session.library.decodeMessageNode(node, me.id, me.lid);
+  const kind = withheld?.attrs.type ?? '';
+  if (!withheld || childOf(node, 'enc') || !isMissed(node.attrs) || NOT_NOTED.has(kind)) return;
+  const message = envelopeOf(session, node.attrs);
   if (kind === VIEW_ONCE) message.key.isViewOnce = true;
   const noted = session.withheld.note(message, !NOT_ASKED.has(kind));
   connection.gate.hold(noted);
   noted.then(() => session.withheld.mayBeDue() && handOverDue(session, connection)).catch(() => undefined);
+}
+
+/** Nobody misses a change of another message. */
+function isMissed({ id, from = '', type, category, edit }: WireNode['attrs']): boolean {
+  return isId(id) && isOurChat(withoutDevice(from)) && category !== 'peer' && !edit && type !== 'reaction';
+}
+
+function envelopeOf({ creds, library }: WhatsAppContext, attrs: WireNode['attrs']): LibraryMessage {
+  const me = namesOf(creds);
+  return library.decodeMessageNode({ tag: 'message', attrs }, me.id, me.lid).fullMessage;
+}
+
+/**
+ * A message cannot be opened. Its sender and the phone are asked for it, and may not answer. Called before it is confirmed,
+ * which the frame gate holds back until it is noted.
+ */
+export function noteUnopened(session: WhatsAppContext, gate: FrameGate, attrs: WireNode['attrs']): void {
+  // A status is over before it is due.
+  if (!isMissed(attrs) || attrs.from === STATUS_BROADCAST) return;
+  gate.hold(session.withheld.note(envelopeOf(session, attrs), true));
 }
 
 /** Asks the phone again for what earlier sessions did not get, and looks now and then for what is due. */

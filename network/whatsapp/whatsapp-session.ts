@@ -27,7 +27,7 @@ import { markRead } from './session-read.ts';
 import { onReceipt } from './session-receipts.ts';
 import { forgetSent, messageFor, noteAsker } from './session-retries.ts';
 import { sendMessage } from './session-send.ts';
-import { noteWithheld, resumeWithheld } from './session-withheld.ts';
+import { noteUnopened, noteWithheld, resumeWithheld } from './session-withheld.ts';
 import { endSyncs, syncLate, syncOtherCollections } from './sync-collections.ts';
 import { onTimeLock } from './time-lock.ts';
 import { runAs, runAsNobody, wrapCalls } from './unheard.ts';
@@ -113,6 +113,7 @@ function connect(session: WhatsAppContext): void {
     commits: COMMITS,
     lids,
     hold: gate.hold,
+    notOpened: (attrs) => noteUnopened(session, gate, attrs),
     nowMs,
   });
   // Without a proxy the agent only adds a certificate, which an unencrypted connection does not use.

@@ -1,11 +1,12 @@
 /**
  * Messages that the network withholds from linked devices: it tells them that there is one, and the library asks the
- * account's own phone for it, which may be off. One that the phone has not given within a day is due: it is told
- * without content.
+ * account's own phone for it, which may be off. It also asks for a message that it cannot open, and its sender, too. One that nobody
+ * has given within a day is due: it is told without content.
  */
 import { KINDS } from './keys.ts';
 import type { LibraryMessage } from './library-types.ts';
 import type { SharedKeys } from './shared-keys.ts';
+import { kindOf, unwrap } from './wire/content.ts';
 
 interface Row {
   /** All but the content. */
@@ -30,6 +31,8 @@ export interface Withheld {
   recorded(messages: readonly LibraryMessage[]): Promise<void>;
 }
 
+/** The library's mark of a message that cannot be opened: `StubType.CIPHERTEXT`. */
+const UNOPENED = 2;
 const PATIENCE_MS = 24 * 60 * 60_000;
 /**
  * Strangers cause them by sending to phones alone. With more, the oldest are due, and those that were told are
@@ -104,9 +107,10 @@ export function createWithheld(keys: SharedKeys, nowMs: () => number): Withheld 
     },
     async recorded(messages) {
       const known = await rows();
-      for (const { key, message, isGivenUp } of messages) {
+      for (const each of messages) {
+        const { key, isGivenUp } = each;
         const row = known.get(key.id ?? '');
-        if (!row || !(message || isGivenUp)) continue;
+        if (!row || !(isGivenUp || isGiven(each))) continue;
         const value = isGivenUp ? { ...row, isTold: true } : null;
         await keys.write([{ kind: KINDS.withheld, id: key.id!, value, temporary: true }]);
         if (value) known.set(key.id!, value);
@@ -115,4 +119,9 @@ export function createWithheld(keys: SharedKeys, nowMs: () => number): Withheld 
       }
     },
   };
+}
+
+/** A message that cannot be opened may have a part that can, with the key of its group alone. */
+function isGiven({ message, messageStubType }: LibraryMessage): boolean {
+  return !!message && (messageStubType !== UNOPENED || kindOf(unwrap(message).message) !== null);
 }

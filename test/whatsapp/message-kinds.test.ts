@@ -7,7 +7,7 @@ import { type BesiegedAccount, startBesieged } from '../support/whatsapp/hostile
 import { raw, type WireMessage } from '../support/whatsapp/nodes.ts';
 import type { PhoneHandle } from '../support/whatsapp/phone-handle.ts';
 
-/** What phones send besides plain messages, as WhatsApp's own web app, whatsmeow and mautrix-whatsapp know it. */
+/** Messages of phones besides plain ones, as WhatsApp's own web app, whatsmeow and mautrix-whatsapp know it. */
 describe('a phone sends', () => {
   let account: BesiegedAccount;
   let friend: PhoneHandle;
@@ -19,7 +19,7 @@ describe('a phone sends', () => {
   });
   after(() => account?.close());
 
-  /** What is told under these ids once everything before a marker has arrived. */
+  /** The messages that are told under these ids once everything before a marker has arrived. */
   async function toldOf(...ids: string[]): Promise<InboundMessage[]> {
     await account.arrives(friend.text(account.own, 'marker'));
     return account.recorded.inbound.filter(({ networkId }) => ids.includes(networkId));

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import type { InboundMessage } from '@posthorn/core/network/driver.ts';
 import { type BesiegedAccount, startBesieged } from '../support/whatsapp/hostile.ts';
+import { node } from '../support/whatsapp/nodes.ts';
 import type { PhoneHandle } from '../support/whatsapp/phone-handle.ts';
 import { until } from '../support/whatsapp/phone-handle.ts';
+import { seconds } from '../support/whatsapp/world.ts';
 
 /** Some messages the network gives to the phone alone, and tells linked devices only that there is one. */
 describe('a message that the network withholds from linked devices', () => {
@@ -129,6 +132,51 @@ describe('a message that the network withholds from linked devices', () => {
         [['edited', friend.jid, { text: 'Anybody there?' }]],
       );
       assert.equal(toldOf(id).length, 1);
+    });
+  });
+
+  describe('and one that cannot be opened', () => {
+    const DAY_MS = 24 * 60 * 60_000;
+    /** Bytes that are sealed with a key that nobody has. */
+    function deliver(attrs: Record<string, string>, enc: Record<string, string> = {}): string {
+      const id = randomBytes(10).toString('hex').toUpperCase();
+      const named = { from: friend.jid, sender_lid: friend.lid, id, type: 'text', t: seconds(), ...attrs };
+      const sealed = node('enc', { v: '2', type: 'msg', ...enc }, randomBytes(64));
+      account.own.device.deliver(node('message', named, [sealed]));
+      return id;
+    }
+
+    it('is told without content after a day, unless apps show nothing in its place', async () => {
+      const id = deliver({});
+      const ofGroup = deliver({ from: group, participant: friend.jid }, { type: 'skmsg' });
+      const hidden = [
+        deliver({}, { 'decrypt-fail': 'hide' }),
+        deliver({ edit: '1' }),
+        deliver({ type: 'reaction' }),
+        deliver({ from: 'status@broadcast', participant: friend.jid }),
+      ];
+      await account.arrives(friend.text(account.own, 'Behind them'));
+      await until(() => account.own.device.pending.length === 0, 'all are confirmed');
+      account.pass(DAY_MS);
+      await account.arrives(friend.text(account.own, 'Much later'));
+      await account.arrives(id);
+      await account.arrives(ofGroup);
+      assert.deepEqual(toldOf(id).map(UNREADABLE), [['unknown', {}, true, friend.jid, friend.jid]]);
+      assert.deepEqual(toldOf(ofGroup).map(UNREADABLE), [['unknown', {}, true, group, friend.jid]]);
+      for (const each of hidden) assert.deepEqual(toldOf(each), []);
+    });
+
+    it('is told with its content when its sender gives it', async () => {
+      const id = randomBytes(10).toString('hex').toUpperCase();
+      friend.phone.sent.set(id, { chat: account.own.jid, message: { conversation: 'Once more' } });
+      deliver({ id });
+      await account.arrives(id);
+      account.pass(DAY_MS);
+      await account.arrives(friend.text(account.own, 'Much later'));
+      assert.deepEqual(
+        toldOf(id).map(({ content }) => content),
+        [{ text: 'Once more' }],
+      );
     });
   });
 });

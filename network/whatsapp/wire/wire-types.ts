@@ -245,6 +245,8 @@ export interface WireMessage {
   albumMessage?: Maybe<WithContext>;
   deviceSentMessage?: Maybe<Wrapped>;
   senderKeyDistributionMessage?: unknown;
+  /** Stands for a kind that the library does not know; see `newer-kinds.ts`. This field is not on the wire. */
+  newerMessage?: object;
 }
 
 /** `ProtocolMessage.Type` of the network. */
