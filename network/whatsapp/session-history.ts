@@ -6,6 +6,7 @@ import { readHistory } from './session-arrivals.ts';
 import { nameOf, type WhatsAppContext } from './session-context.ts';
 import { isOurChat, withoutDevice } from './wire/jids.ts';
 import { mutedUntil, numberOf } from './wire/numbers.ts';
+import type { WireNumber } from './wire/wire-types.ts';
 
 export function onHistory(session: WhatsAppContext, past: LibraryEvents['messaging-history.set']): void {
   session.arrivals
@@ -37,7 +38,7 @@ async function readBatch(
       unreadCount: Math.max(0, unreadCount ?? 0),
       archived: archived === true,
       pinned: (numberOf(pinned) ?? 0) > 0,
-      mutedUntil: mutedUntil(muteEndTime),
+      mutedUntil: mutedUntil(millisecondsOf(muteEndTime)),
     });
   }
   const contacts: HistoryBatch['contacts'][number][] = [];
@@ -57,6 +58,15 @@ async function readBatch(
     progress,
     isLast: progress === 100 && !isBeside,
   };
+}
+
+/** No date of JavaScript is later. */
+const LAST_MS = 8.64e15;
+
+/** A history tells the end of a mute in seconds, and -1 as the largest number that it can. Changes of it come in milliseconds. */
+function millisecondsOf(end: WireNumber | null | undefined): number | null {
+  const seconds = numberOf(end);
+  return seconds === null || seconds * 1000 <= LAST_MS ? seconds && seconds * 1000 : -1;
 }
 
 /** The sync types of parts without chats, which come at any time and do not say how far the history is. */

@@ -73,9 +73,18 @@ describe('an account of WhatsApp', () => {
         { text: 'Hello?', fromMe: false, at: at(1) },
         { text: 'Yes', fromMe: true, at: at(3) },
       ],
-      { name: 'Ada Lovelace', archived: true, pinned: 1_700_000_000, muteEndTime: until2100, unreadCount: 2 },
+      {
+        name: 'Ada Lovelace',
+        archived: true,
+        pinned: 1_700_000_000,
+        muteEndTime: until2100 / 1_000,
+        unreadCount: 2,
+      },
     );
-    own.remember(bob, [{ text: 'Hidden', fromMe: false, at: at(2) }]);
+    // A number without a sign, which -1 is the largest of.
+    own.remember(bob, [{ text: 'Hidden', fromMe: false, at: at(2) }], {
+      muteEndTime: String(2n ** 64n - 1n),
+    });
     const [, hidden] = own.phone.history.conversations as Record<string, unknown>[];
     Object.assign(hidden!, { id: bob.lid, pnJid: bob.jid });
     const [{ message }] = hidden!.messages as [{ message: { key: { remoteJid: string } } }];
@@ -84,7 +93,7 @@ describe('an account of WhatsApp', () => {
     const recorded = await pair(own);
     const batch = await until(() => recorded.history.at(-1), 'the history', WAIT_MS);
     assert.deepEqual([batch.isLast, batch.progress], [true, 100]);
-    const plain = { unreadCount: 0, archived: false, pinned: false, mutedUntil: null };
+    const plain = { unreadCount: 0, archived: false, pinned: false, mutedUntil: 0 };
     assert.deepEqual(
       batch.chats.map(({ chat, name, ...rest }) => [chat, rest]),
       [
