@@ -76,6 +76,19 @@ describe('a phone sends', () => {
       );
     });
 
+    it('one that nobody knows in place of a caption, which stays', async () => {
+      const picture = { mimetype: 'image/jpeg', directPath: '/v/x', url: '', caption: 'Us' };
+      const id = friend.send(account.own, { imageMessage: picture }, { type: 'media' });
+      const key = { remoteJid: account.own.jid, fromMe: true, id };
+      // Field 12 of a message is a change, whose field 14 is the new content.
+      const change = new Fields(encoded({ protocolMessage: { type: 'MESSAGE_EDIT', key } })).bytes(12);
+      const unknown = writeFields([[14, writeFields([[1_000, writeFields([[1, 'x']])]])]]);
+      friend.send(account.own, raw(writeFields([[12, Buffer.concat([change, unknown])]])));
+      assert.equal((await toldOf(id)).length, 1);
+      const changes = account.recorded.changes.filter(({ networkId }) => networkId === id);
+      assert.deepEqual(changes, []);
+    });
+
     it('keys of a group, which are no message', async () => {
       const id = friend.send(group, newer(123, writeFields([[1, 'x']])));
       assert.deepEqual(await toldOf(id), []);

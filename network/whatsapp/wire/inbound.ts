@@ -122,6 +122,7 @@ function readChange(arrived: Arrived, change: NonNullable<WireMessage['protocolM
     return { kind: 'change', change: { ...about, kind: 'deleted' } };
   if (change.type !== PROTOCOL.edit || !change.editedMessage) return { kind: 'none' };
   const { type, content } = bodyOf(unwrap(change.editedMessage));
+  if (type === 'unknown') return { kind: 'none' };
   const words = type === 'text' ? { text: content.text } : { caption: content.caption ?? '' };
   const mentioned = given({ mentions: content.mentions });
   return { kind: 'change', change: { ...about, kind: 'edited', content: { ...words, ...mentioned } } };
