@@ -4,7 +4,7 @@
  */
 import type { LibrarySocket, WireNode } from './library-types.ts';
 import { ownJid, ownLid, type WhatsAppContext } from './session-context.ts';
-import { withoutDevice } from './wire/jids.ts';
+import { userOf } from './wire/jids.ts';
 import { childOf, childrenOf } from './wire/nodes.ts';
 
 /** Somebody has linked or removed a device: all of them are asked for with the next message. */
@@ -33,8 +33,4 @@ export function dropDeviceErrors(frame: unknown): void {
 
 function forget({ userDevicesCache }: LibrarySocket, users: readonly (string | undefined)[]): void {
   for (const user of users) if (user) userDevicesCache.del(user);
-}
-
-function userOf(jid: string): string {
-  return withoutDevice(jid).split('@', 1)[0]!;
 }

@@ -6,6 +6,7 @@
  * that were not acknowledged, and their keys are used up.
  */
 import { createHash } from 'node:crypto';
+import { forgetFormerNames } from './former-names.ts';
 import { type Announced, createParts, type Parts, type Plain } from './inbox-parts.ts';
 import { KINDS, unpack } from './keys.ts';
 import type { ListRecipient } from './library-group-types.ts';
@@ -114,6 +115,7 @@ export function createInbox(deps: InboxDeps): Inbox {
         askLids && deps.lids.around(askLids),
       );
       repository.lidMapping.mappingCache = new MappingCache();
+      forgetFormerNames(repository.lidMapping, transactional);
       return {
         ...repository,
         decryptMessage: (message) =>

@@ -82,6 +82,29 @@ describe('an account whose messages the network takes', () => {
     await recorded.session.close();
   });
 
+  it('by ids alone sends to whom a number belongs now, once its former owner has written from another', async () => {
+    refuse('@s.whatsapp.net', 463);
+    await sendText(recorded, friend.jid, 'one');
+    const number = friend.number;
+    friend.takeNumber(newNumber());
+    const owner = network.phone(number);
+    const news = friend.text(own, 'my new number', { addressing: 'lid' });
+    await until(() => recorded.inbound.find(({ networkId }) => networkId === news), 'the text', WAIT_MS);
+    const id = await sendText(recorded, owner.jid, 'two');
+    assert.equal((await owner.message(id, WAIT_MS)).wire.conversation, 'two');
+    assert.deepEqual(
+      friend.messages.filter((message) => message.id === id),
+      [],
+    );
+    // The owner is told under the number, and so is the person of before under the new one.
+    const byOwner = owner.text(own, 'hello', { addressing: 'lid', hidesOther: true });
+    const byFriend = friend.text(own, 'still me', { addressing: 'lid', hidesOther: true });
+    const told = (of: string) => recorded.inbound.find(({ networkId }) => networkId === of)?.from;
+    await until(() => told(byOwner) && told(byFriend), 'both texts', WAIT_MS);
+    assert.deepEqual([told(byOwner), told(byFriend)], [owner.jid, friend.jid]);
+    await recorded.session.close();
+  });
+
   it('by numbers alone sends by numbers again once an id was refused', async () => {
     refuse('@s.whatsapp.net', 463);
     await sendText(recorded, friend.jid, 'one');

@@ -20,6 +20,11 @@ export function withoutDevice(jid: string): string {
   return `${user}@${SERVERS.get(server) ?? server}`;
 }
 
+/** The part of an address that names the person. */
+export function userOf(jid: string): string {
+  return withoutDevice(jid).split('@', 1)[0]!;
+}
+
 /**
  * Chats we report: people, groups and statuses; no newsletters. A message that comes by a broadcast list is in the
  * chat with its sender.

@@ -67,6 +67,12 @@ export class PhoneHandle {
     return device;
   }
 
+  /** Moves the account to another number; its anonymous id stays. */
+  takeNumber(number: string): void {
+    this.#world.phones.delete(this.number);
+    this.#world.phones.set(number, Object.assign(this.phone, { number }));
+  }
+
   /** Whether a device waits for this QR code to be scanned. */
   sees(qr: string): boolean {
     return isShown(this.#world, qr);
