@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { type NetworkSession, NotConnected } from '@posthorn/core/network/driver.ts';
 import { readSettings } from '@posthorn/standalone/src/settings.ts';
 import { createPacer, pauseMs } from '@posthorn/worker/dispatch/pacing.ts';
 import { typingMs } from '@posthorn/worker/dispatch/send-task.ts';
@@ -7,6 +8,7 @@ import { pacingMinMsOf, typingMaxMsOf } from '@posthorn/worker/network-driver.ts
 import { waitFor } from '../support/process.ts';
 import { startSending, type TestInstance } from '../support/sending.ts';
 import { createTestClock } from '../support/test-clock.ts';
+import { startQueue, taskOf } from './table-queue.ts';
 
 /** Timers may fire a millisecond early. */
 const EARLY_MS = 2;
@@ -64,6 +66,29 @@ test('typing takes 0.1 to 0.5 seconds a character, and no longer than the instal
   ];
   for (const [text, random, maxMs, ms] of table)
     assert.equal(Math.round(typingMs(text, random, maxMs)), ms, text);
+});
+
+test('a text whose connection was lost while it was typed is not typed again', async (t) => {
+  const { queue, table, session, sent } = await startQueue(t, { typingMaxMs: 60_000 });
+  const typing = Promise.withResolvers<void>();
+  let typed = 0;
+  const counted = async () => {
+    typed += 1;
+    typing.resolve();
+  };
+  const lost = {
+    ...session,
+    typing: counted,
+    send: () => Promise.reject(new NotConnected()),
+  } as NetworkSession;
+  queue.attach(lost);
+  const { settings, ...task } = taskOf(1);
+  table.set(1, { ...task, settings: { ...settings, humanize_enabled: true } });
+  queue.wake();
+  await typing.promise;
+  queue.attach({ ...session, typing: counted });
+  await waitFor(() => table.size === 0, 30_000);
+  assert.deepEqual([sent, typed], [[1], 1]);
 });
 
 test('HUMANIZE_MAX_SECONDS is in seconds, and unset it sets no limit', () => {

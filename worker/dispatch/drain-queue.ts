@@ -192,6 +192,8 @@ function scopeOf(queue: QueueContext, task: PendingTask) {
     pacer: queue.pacer,
     signal: queue.stopping.signal,
     cancelled: queue.preparing.get(task.taskId)?.signal,
+    wasTyped: () => queue.book.wasTyped(task.taskId),
+    typed: () => queue.book.typed(task.taskId),
     begin() {
       endPreparing(queue, task);
       return queue.book.begin(task.taskId);

@@ -49,6 +49,10 @@ export interface SendTaskScope {
   signal: AbortSignal;
   /** Aborted when the task is cancelled during its preparation. */
   cancelled: AbortSignal | undefined;
+  /** Whether an earlier try has typed the task to its end. */
+  wasTyped(): boolean;
+  /** Called when the task is typed. */
+  typed(): void;
   /** Called right before the network gets the task; false if it was cancelled meanwhile. */
   begin(): boolean;
   /** Called when the network may have taken the task and did not answer. */
@@ -96,7 +100,7 @@ export async function sendTask(
         needed,
         scope.signal,
       ));
-    if (isTyped(task, scope)) await type(deps, scope, session, task);
+    if (isTyped(task, scope) && !scope.wasTyped()) await type(deps, scope, session, task);
     if (scope.pacer.isOn) await scope.pacer.turn(scope.signal);
     const { chatJid } = task;
     const to = isUserIdJid(chatJid) ? await deps.addressOf(scope.instanceId, chatJid) : chatJid;
@@ -158,16 +162,16 @@ async function type(
   await deps.clock.sleep(forMs, ends).catch((err) => {
     if (signal.aborted || !cancelled?.aborted) throw err;
   });
+  scope.typed();
 }
 
-/** One-to-one texts, also with link previews, once; nobody types a forward or an edit. */
+/** One-to-one texts, also with link previews; nobody types a forward or an edit. */
 function isTyped(
-  { operation, type, chatJid, settings, deferredSinceMs }: PendingTask,
+  { operation, type, chatJid, settings }: PendingTask,
   { typingMaxMs }: Pick<SendTaskScope, 'typingMaxMs'>,
 ): boolean {
   return (
     typingMaxMs > 0 &&
-    deferredSinceMs === undefined &&
     type === 'text' &&
     (operation === 'text' || operation === 'link_preview') &&
     isUserJid(chatJid) &&

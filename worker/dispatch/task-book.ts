@@ -71,6 +71,10 @@ export interface TaskBook {
    * progress.
    */
   begin(taskId: string): boolean;
+  /** The task was typed to its end: no further try types it. */
+  typed(taskId: string): void;
+  /** Whether that holds of the task until its end is known. */
+  wasTyped(taskId: string): boolean;
   /** The attempt ended without a known outcome. */
   abandon(taskId: string): void;
   /** The network may have taken the task, and did not answer. */
@@ -127,6 +131,7 @@ export function createTaskBook(): TaskBook {
   /** Tasks that must not be sent, and whether their cancellation is recorded. */
   const cancelled = new Map<string, 'recorded' | 'unrecorded'>();
   const doubted = new Set<string>();
+  const typed = new Set<string>();
   const deferred = createDeferred();
   const holds = new Map<string, Hold>();
   return {
@@ -135,12 +140,15 @@ export function createTaskBook(): TaskBook {
       underWay.add(taskId);
       return true;
     },
+    typed: (taskId) => void typed.add(taskId),
+    wasTyped: (taskId) => typed.has(taskId),
     abandon: (taskId) => void underWay.delete(taskId),
     doubt: (taskId) => void doubted.add(taskId),
     isInDoubt: (taskId) => doubted.has(taskId),
     end(taskId) {
       deferred.delete(taskId);
       doubted.delete(taskId);
+      typed.delete(taskId);
       underWay.add(taskId);
     },
     settle: (taskId) => void underWay.delete(taskId),
