@@ -73,6 +73,42 @@ describe('a queue that keeps order by chat', () => {
     assert.deepEqual(sent, [2, 2]);
   });
 
+  test('goes on after an interruption before the texts are typed that others have to wait for', async (t) => {
+    const queue = await startQueue(t, TYPING);
+    const { sent, onRead, session } = queue;
+    const typing = Promise.withResolvers<void>();
+    session.typing = async () => typing.resolve();
+    putTyped(queue, 1, ANA);
+    queue.queue.wake();
+    await typing.promise;
+    let failures = 0;
+    onRead(() => {
+      failures += 1;
+      if (failures === 1) throw Object.assign(new Error('away'), { code: 'ECONNRESET' });
+    });
+    put(queue, 2, BEN);
+    queue.queue.wake(2);
+    await waitFor(() => sent.length === 1, SOON_MS);
+    assert.deepEqual(sent, [2]);
+  });
+
+  test('goes on when it is connected again, whatever was being typed when the connection was lost', async (t) => {
+    const queue = await startQueue(t, TYPING);
+    const { sent, session } = queue;
+    const typing = Promise.withResolvers<void>();
+    session.typing = async () => typing.resolve();
+    putTyped(queue, 1, ANA);
+    queue.queue.wake();
+    await typing.promise;
+    queue.queue.detach();
+    put(queue, 2, BEN);
+    queue.queue.wake(2);
+    await new Promise(setImmediate);
+    queue.queue.attach(session);
+    await waitFor(() => sent.length === 1, SOON_MS);
+    assert.deepEqual(sent, [2]);
+  });
+
   test('is not late while a text is being typed, whatever else it has sent meanwhile', async (t) => {
     const queue = await startQueue(t, TYPING);
     putTyped(queue, 1, ANA);

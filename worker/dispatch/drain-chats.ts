@@ -1,4 +1,6 @@
 import { sharedNameOf } from '@posthorn/core/lids/other-numbers.ts';
+import { SendUnavailable } from '@posthorn/core/network/driver.ts';
+import { isUnavailable } from '@posthorn/core/platform/database/database-errors.ts';
 import { PENDING_PAGE, type PendingTask } from '@posthorn/core/sending/load-pending.ts';
 import { canSend, conclude, handle, readPage } from './drain-queue.ts';
 import { createLanes, type Lanes } from './lanes.ts';
@@ -31,13 +33,14 @@ export async function drainChats(queue: QueueContext): Promise<void> {
     leftSeq: Number.POSITIVE_INFINITY,
   };
   const { lanes } = draining;
+  queue.interruption = new AbortController();
   let readSeq = queue.state.handledSeq;
   let mayReadMore = true;
   takeDue(queue, draining);
   while (mayReadMore || lanes.size > 0) {
     if (draining.failure || !canSend(queue)) break;
     if (mayReadMore && lanes.size + queue.book.deferredCount() < HELD_MAX) {
-      const page = await readPage(queue, readSeq, lanes.size).catch((cause) => fail(draining, cause));
+      const page = await readPage(queue, readSeq, lanes.size).catch((cause) => fail(queue, draining, cause));
       for (const task of page) take(queue, draining, task);
       readSeq = page.at(-1)?.seq ?? readSeq;
       mayReadMore = page.length === PENDING_PAGE;
@@ -51,6 +54,7 @@ export async function drainChats(queue: QueueContext): Promise<void> {
       mayReadMore = true;
     }
   }
+  if (!queue.session) queue.interruption.abort();
   while (lanes.size > 0) await lanes.progress();
   // Read again before its end is recorded, a task would count as one whose outcome is unknown.
   await queue.outcomes.all();
@@ -61,8 +65,10 @@ export async function drainChats(queue: QueueContext): Promise<void> {
   if (draining.failure) throw draining.failure.cause;
 }
 
-function fail(draining: Draining, cause: unknown): [] {
+function fail(queue: QueueContext, draining: Draining, cause: unknown): [] {
   draining.failure ??= { cause };
+  // The next round need not wait for minutes until a text is typed. What media waits for may fail for hours, round by round.
+  if (isUnavailable(cause) || cause instanceof SendUnavailable) queue.interruption.abort();
   return [];
 }
 
@@ -110,7 +116,7 @@ async function send(queue: QueueContext, draining: Draining, task: PendingTask):
     await handle(queue, task);
   } catch (cause) {
     leave(draining, task);
-    fail(draining, cause);
+    fail(queue, draining, cause);
   }
 }
 
@@ -120,13 +126,15 @@ function leave(draining: Draining, { seq }: PendingTask): void {
 
 /** An intended wait, as typing is. */
 async function accountIsFree(queue: QueueContext): Promise<void> {
-  const { book, deps, stopping } = queue;
+  const { book, deps, stopping, interruption } = queue;
   for (;;) {
     const nowMs = deps.clock.now().getTime();
     const hold = book.holdOf(ALL_CHATS, nowMs);
-    if (!hold || stopping.signal.aborted) return;
+    if (!hold) return;
+    const ends = AbortSignal.any([stopping.signal, interruption.signal]);
+    if (ends.aborted) return;
     queue.state = progress.onPrepare(queue.state, performance.now());
-    await deps.clock.sleep(hold.untilMs - nowMs, stopping.signal).catch(() => undefined);
+    await deps.clock.sleep(hold.untilMs - nowMs, ends).catch(() => undefined);
     queue.state = progress.afterPrepare(queue.state, performance.now());
   }
 }

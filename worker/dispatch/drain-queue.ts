@@ -191,6 +191,7 @@ function scopeOf(queue: QueueContext, task: PendingTask) {
     ...queue.options,
     pacer: queue.pacer,
     signal: queue.stopping.signal,
+    interrupted: queue.interruption.signal,
     cancelled: queue.preparing.get(task.taskId)?.signal,
     wasTyped: () => queue.book.wasTyped(task.taskId),
     typed: () => queue.book.typed(task.taskId),

@@ -59,6 +59,8 @@ export interface QueueContext {
   attachedAtMs: number;
   /** Tasks below it are of another account; null: none is. */
   firstOwnSeq: number | null;
+  /** Ends the intended waits of tasks, which are then read again. */
+  interruption: AbortController;
   /** The tasks being prepared for the network, and what cancels each. */
   preparing: Map<string, AbortController>;
   state: progress.QueueProgress;
@@ -100,6 +102,7 @@ export function createQueueContext(deps: InstanceQueueDeps, options: InstanceQue
     session: null,
     attachedAtMs: 0,
     firstOwnSeq: null,
+    interruption: new AbortController(),
     preparing: new Map(),
     page: null,
     state: progress.newProgress(performance.now()),

@@ -47,6 +47,8 @@ export interface SendTaskScope {
   /** Maximum typing time for a text; 0: no typing. */
   typingMaxMs: number;
   signal: AbortSignal;
+  /** Aborted when tasks that are being typed are to be left for later. */
+  interrupted: AbortSignal;
   /** Aborted when the task is cancelled during its preparation. */
   cancelled: AbortSignal | undefined;
   /** Whether an earlier try has typed the task to its end. */
@@ -154,13 +156,14 @@ async function type(
   task: PendingTask,
 ): Promise<void> {
   await session.typing(task.chatJid).catch(() => undefined);
-  const { signal, cancelled, lease } = scope;
-  const ends = cancelled ? AbortSignal.any([signal, cancelled]) : signal;
+  const { cancelled, lease } = scope;
+  const left = AbortSignal.any([scope.signal, scope.interrupted]);
+  const ends = cancelled ? AbortSignal.any([left, cancelled]) : left;
   const forMs = typingMs(String(task.content.text ?? ''), deps.random(), scope.typingMaxMs);
   // Informational only: no send waits for this note or fails because of it.
   deps.noteTyping({ taskId: task.taskId, lease, forMs }).catch(() => undefined);
   await deps.clock.sleep(forMs, ends).catch((err) => {
-    if (signal.aborted || !cancelled?.aborted) throw err;
+    if (left.aborted || !cancelled?.aborted) throw err;
   });
   scope.typed();
 }
