@@ -130,6 +130,30 @@ describe('npm run admin', () => {
     assert.match(stdout, /^look at jobs: none has run yet$/m);
   });
 
+  it('doctor tells that what is past its retention stays where its user does not own the tables', async () => {
+    const user = `no_owner_${randomUUID().slice(0, 8)}`;
+    await parts.db.query(`CREATE ROLE ${user} LOGIN PASSWORD 'secret'`);
+    for (const schema of ['public', 'billing'])
+      await parts.db.query(`
+        GRANT USAGE, CREATE ON SCHEMA ${schema} TO ${user};
+        GRANT ALL ON ALL TABLES IN SCHEMA ${schema} TO ${user};
+        GRANT ALL ON ALL SEQUENCES IN SCHEMA ${schema} TO ${user}`);
+    const url = new URL(parts.url);
+    url.username = user;
+    url.password = 'secret';
+    try {
+      const { code, stdout } = await admin(['doctor'], { DATABASE_URL: url.href });
+      assert.equal(code, 1, stdout);
+      assert.match(
+        stdout,
+        /^WRONG +writes: this user does not own all tables, so that events .* for ever: /m,
+      );
+    } finally {
+      await parts.db.query(`DROP OWNED BY ${user}`);
+      await parts.db.query(`DROP ROLE ${user}`);
+    }
+  });
+
   it('doctor names each fault, continues with the other checks, and ends with 1', async () => {
     await parts.db.query(
       `INSERT INTO session_keys (instance_id, company_id, kind, id, sealed) VALUES ($1, $2, 'k', 'lost', $3)`,
