@@ -73,9 +73,18 @@ async function forgetAccount(sql: Sql, instanceId: string): Promise<void> {
   );
 }
 
-const TABLES = ['labels', 'label_links', 'chat_notes', 'chats', 'contacts', 'device_syncs'];
+const TABLES = [
+  'labels',
+  'label_links',
+  'chat_notes',
+  'chats',
+  'contacts',
+  'device_syncs',
+  'status_feed',
+  'status_views',
+];
 
-/** Removes all of it, with the notes, for an instance that is deleted. */
+/** Removes all of it, with the notes and the statuses, for an instance that is deleted. */
 export async function removeDeviceState(sql: Sql, instanceId: string): Promise<void> {
   for (const table of TABLES) await sql.query(`DELETE FROM ${table} WHERE instance_id = $1`, [instanceId]);
 }

@@ -260,4 +260,33 @@ describe('messages past their retention', () => {
     assert.deepEqual(await archives(), []);
     await assert.rejects(read(archive!), { name: 'StorageMissing' });
   });
+
+  it('take the statuses of their months with them, and what is known of who viewed those', async () => {
+    const { db } = media.parts;
+    await db.query(
+      `WITH posted AS (
+         INSERT INTO status_feed (id, company_id, instance_id, direction, status_id, author_jid, type, content, posted_at)
+         SELECT gen_random_uuid(), $2, $1, 'inbound', key, '5511999990000@s.whatsapp.net', 'text', 'words', at
+         FROM (VALUES ('OLD', $3::timestamptz - interval '1 second'), ('KEPT', $3)) AS made (key, at)
+         RETURNING status_id)
+       INSERT INTO status_views (instance_id, status_id, viewer_jid, company_id, receipt_type, viewed_at)
+       SELECT $1, status_id, '5511999990001@s.whatsapp.net', $2, 'read', now() FROM posted`,
+      [instanceId, company.companyId, FIRST_KEPT],
+    );
+    const left = async () => {
+      const { rows } = await db.query<{ status_id: string }>(
+        `SELECT status_id FROM status_feed WHERE instance_id = $1
+         UNION ALL SELECT status_id FROM status_views WHERE instance_id = $1`,
+        [instanceId],
+      );
+      return rows.map((row) => row.status_id).toSorted();
+    };
+    await run({ days: undefined });
+    assert.deepEqual(await left(), ['KEPT', 'KEPT', 'OLD', 'OLD']);
+    await run();
+    assert.deepEqual(await left(), ['KEPT', 'KEPT']);
+    const deleted = await media.call('DELETE', `/v1/instances/${instanceId}`, { key: company.apiKey });
+    assert.equal(deleted.status, 204);
+    assert.deepEqual(await left(), [], 'the others go with their instance');
+  });
 });

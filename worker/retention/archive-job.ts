@@ -7,11 +7,12 @@ import { HOUR_MS } from '@posthorn/core/platform/durations.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { PLAYGROUND_INSTANCE_ID } from '@posthorn/core/playground/shared-instance.ts';
+import { removeOldStatuses } from '@posthorn/core/status/remove-old-statuses.ts';
 import { createLoneJob, type LoneJob } from '../lone-job.ts';
 
 export type ArchiveJob = LoneJob<Removed>;
 
-/** Removes messages past their retention, archived where the settings say so (LIM-14). */
+/** Removes messages past their retention, archived where the settings say so, and statuses (LIM-14). */
 export function createArchiveJob(deps: {
   db: Db;
   clock: Clock;
@@ -32,14 +33,17 @@ export function createArchiveJob(deps: {
           );
         return { messages: 0, archives: 0 };
       }
+      const retentionDays = config.MESSAGE_RETENTION_DAYS ?? null;
       const removed = await archiveMessages({
         ...deps,
         spool: media.spool,
         storage: config.MESSAGE_ARCHIVE ? media.storage : null,
-        retentionDays: config.MESSAGE_RETENTION_DAYS ?? null,
+        retentionDays,
         exceptInstanceId: PLAYGROUND_INSTANCE_ID,
         signal,
       });
+      const statuses = await removeOldStatuses({ ...deps, retentionDays, signal });
+      if (statuses > 0) log.info({ statuses }, 'statuses past the retention of messages were removed');
       if (removed.messages > 0) log.info(removed, 'messages past their retention were removed');
       return removed;
     },
