@@ -4,6 +4,7 @@ import type { Principal } from '../access/principal.ts';
 import type { Db } from '../platform/database/db.ts';
 import { isUuid } from '../platform/ids.ts';
 import type { Clock } from '../platform/process/clock.ts';
+import { scheduleKeyId } from './schedule-send.ts';
 
 /**
  * Cancels a scheduled send. The row's status decides who was first, this or the claim: 409 CONFLICT once it
@@ -16,12 +17,21 @@ export async function cancelScheduled(
   const { instanceId } = await requireInstance(deps.db, input.principal, input.instanceId);
   const missing = apiError('NOT_FOUND', { message: 'scheduled send not found' });
   if (!isUuid(input.scheduledId)) throw missing;
-  const cancelled = await deps.db.query(
+  const now = deps.clock.now();
+  const cancelled = await deps.db.query<{ idempotency_key: string }>(
     `UPDATE scheduled_sends SET status = 'cancelled', finished_at = coalesce(finished_at, $3)
-     WHERE id = $1 AND instance_id = $2 AND status IN ('scheduled', 'cancelled')`,
-    [input.scheduledId, instanceId, deps.clock.now()],
+     WHERE id = $1 AND instance_id = $2 AND status IN ('scheduled', 'cancelled') RETURNING idempotency_key`,
+    [input.scheduledId, instanceId, now],
   );
-  if (cancelled.rowCount === 1) return;
+  const [row] = cancelled.rows;
+  if (row) {
+    // Its key counts from now, no longer from the time of the send.
+    await deps.db.query(
+      'UPDATE idempotency_keys SET created_at = $3 WHERE id = $1 AND message_id = $2 AND created_at > $3',
+      [scheduleKeyId(instanceId, row.idempotency_key), input.scheduledId, now],
+    );
+    return;
+  }
   const there = await deps.db.query('SELECT 1 FROM scheduled_sends WHERE id = $1 AND instance_id = $2', [
     input.scheduledId,
     instanceId,

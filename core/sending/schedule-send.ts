@@ -35,6 +35,11 @@ export interface ScheduleInput {
 /** Scheduled sends have a space of idempotency keys of their own. */
 const KEY_SCOPE = 'scheduled';
 
+/** The row of the key under which a send was scheduled. */
+export function scheduleKeyId(instanceId: string, idempotencyKey: string): string {
+  return hashKey(instanceId, KEY_SCOPE, idempotencyKey);
+}
+
 /**
  * Keeps a send for later, under the id that its message will have. Everything that can be checked now is checked now:
  * the body, the quoted message, its media (stored now: a URL may be gone by then) and passive mode. The rest is checked
@@ -101,7 +106,7 @@ async function writeOnce(
   // It outlives whoever schedules it. Every role may.
   await lockPrincipal(sql, { ...principal, role: 'agent' });
   await lockAcceptOrder(sql, [instanceId]);
-  const keyId = hashKey(instanceId, KEY_SCOPE, idempotencyKey);
+  const keyId = scheduleKeyId(instanceId, idempotencyKey);
   const known = await sql.query<Known>(KNOWN, [
     instanceId,
     keyId,
@@ -165,10 +170,11 @@ SELECT i.company_id, i.settings, ${lacksSql('i')} AS lacks,
    WHERE k.id = $2 AND k.created_at > $3) AS earlier
 FROM instances i WHERE i.id = $1`;
 
+// The key counts from the time of the send: while that waits, a repeat would be a second one.
 const INSERT = `
 WITH keyed AS (
   INSERT INTO idempotency_keys (id, body_hash, message_id, task_id, created_at)
-  VALUES ($14, $15, $1, $1, $13)
+  VALUES ($14, $15, $1, $1, $5)
   ON CONFLICT (id) DO UPDATE SET body_hash = excluded.body_hash, message_id = excluded.message_id,
     task_id = excluded.task_id, created_at = excluded.created_at
 )

@@ -231,6 +231,27 @@ describe('a scheduled send', () => {
     assert.equal((await pipeline.shown(phone)).length, 1);
   });
 
+  test('is one under its key for as long as it waits, and for 72 hours after its time or its end', async () => {
+    const headers = { 'idempotency-key': randomUUID() };
+    const body = {
+      type: 'text',
+      send_at: inMinutes(14_400),
+      body: { to: pipeline.newPhone(), text: 'once' },
+    };
+    const first = await schedule(body, headers);
+    await pass(73 * 60);
+    const again = await schedule(body, headers);
+    assert.deepEqual([again.status, again.body.id], [202, first.body.id]);
+    assert.equal((await pipeline.call(instance, 'GET', '/messages/scheduled')).body.total, 1);
+    await pipeline.call(instance, 'DELETE', `/messages/scheduled/${first.body.id}`);
+    assert.equal((await schedule(body, headers)).body.status, 'cancelled');
+    await pass(73 * 60);
+    const other = await schedule(body, headers);
+    assert.deepEqual([other.status, other.body.status], [202, 'scheduled']);
+    assert.notEqual(other.body.id, first.body.id);
+    await pipeline.call(instance, 'DELETE', `/messages/scheduled/${other.body.id}`);
+  });
+
   test('is cancelled until it is claimed, then 409', async () => {
     const phone = pipeline.newPhone();
     const body = { type: 'text', send_at: inMinutes(5), body: { to: phone, text: 'x' } };
