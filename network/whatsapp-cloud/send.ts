@@ -82,19 +82,30 @@ async function networkNameOf(
   return known;
 }
 
+/** The network's id of the media. A file that goes to many chats at the same moment is uploaded once. */
 async function uploaded(session: CloudContext, chat: string, media: OutboundMedia): Promise<string> {
-  const { deps, uploads, credentials } = session;
+  const { deps, uploads, uploading } = session;
+  const { key } = media;
+  if (key === undefined) return upload(session, chat, media);
   const nowMs = deps.clock.now().getTime();
-  const known = media.key === undefined ? undefined : uploads.get(media.key);
+  const known = uploads.get(key);
   if (known && known.untilMs > nowMs) return known.id;
+  const underWay =
+    uploading.get(key) ?? upload(session, chat, media).finally(() => void uploading.delete(key));
+  uploading.set(key, underWay);
+  const id = await underWay;
+  uploads.set(key, { id, untilMs: nowMs + UPLOAD_LIVES_MS });
+  return id;
+}
+
+async function upload(session: CloudContext, chat: string, media: OutboundMedia): Promise<string> {
+  const { deps, credentials } = session;
   const access = {
     graph: deps.graph,
     token: credentials.access_token,
     phoneNumberId: credentials.phone_number_id,
   };
-  const id = await uploadMedia(access, media).catch((cause) => {
+  return uploadMedia(access, media).catch((cause) => {
     throw sendErrorOf(session, chat, cause);
   });
-  if (media.key !== undefined) uploads.set(media.key, { id, untilMs: nowMs + UPLOAD_LIVES_MS });
-  return id;
 }

@@ -53,6 +53,8 @@ export interface CloudContext {
   assigned: Recent<string>;
   /** The network's ids of media that was uploaded, by its key. */
   uploads: Recent<{ id: string; untilMs: number }>;
+  /** Uploads under way, by the key of the media. */
+  uploading: Map<string, Promise<string>>;
 }
 
 export function createContext(
@@ -69,6 +71,7 @@ export function createContext(
     lastReceived: createRecent(10_000),
     assigned: createRecent(10_000),
     uploads: createRecent(1_000),
+    uploading: new Map(),
   };
 }
 

@@ -247,6 +247,27 @@ describe('sends over the Cloud API', () => {
     assert.equal(((await bodyOf(document)).document as { filename: string }).filename, 'a.png');
   });
 
+  it('upload a file once that goes to many chats at the same moment', async () => {
+    const people = Array.from({ length: 6 }, (_, nth) => `553190000008${nth}`);
+    for (const person of people) await cloud.greet(instance, person);
+    const form = new FormData();
+    form.set('file', new Blob([Buffer.from(PNG, 'base64')], { type: 'image/png' }), 'to-many.png');
+    const stored = await fetch(`${cloud.api.url}/v1/instances/${instance.id}/media`, {
+      ...{ method: 'POST', body: form },
+      headers: { 'x-api-key': cloud.company.apiKey },
+    });
+    assert.equal(stored.status, 201);
+    const { media_id } = (await stored.json()) as { media_id: string };
+    const before = cloud.graph.world.media.size;
+    cloud.graph.world.answerDelayMs = 500;
+    const ids = await Promise.all(
+      people.map((to) => cloud.send(instance, '/messages/document', { to, media_id })),
+    );
+    for (const id of ids) await cloud.reaches(instance, id, 'delivered');
+    cloud.graph.world.answerDelayMs = 0;
+    assert.equal(cloud.graph.world.media.size - before, 1);
+  });
+
   it('cause message.sent with the status, not with the answer', async () => {
     cloud.graph.poster(instance.number).hold(true);
     const id = await cloud.send(instance, '/messages/text', { to: TO, text: 'Accepted' });
