@@ -175,7 +175,6 @@ export interface LibrarySocket {
   /** Asks the account's phone for a message; `about` is kept for some seconds, for the answer. */
   requestPlaceholderResend(key: WireKey, about: Partial<LibraryMessage>): Promise<unknown>;
   updateMediaMessage(message: LibraryMessage): Promise<LibraryMessage>;
-  onWhatsApp(...phones: string[]): Promise<{ jid: string; exists: boolean }[] | undefined>;
   sendPresenceUpdate(state: string, jid?: string): Promise<void>;
   presenceSubscribe(jid: string): Promise<void>;
   chatModify(change: object, jid: string): Promise<void>;

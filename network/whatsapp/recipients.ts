@@ -1,12 +1,14 @@
 /** Checks whom a message goes to, before it is composed: what the network takes and nobody would see is refused. */
 import { isGroupJid, isUserJid, phoneOf, STATUS_BROADCAST } from '@posthorn/contract/jid.ts';
 import { type OutboundMessage, SendRefused } from '@posthorn/core/network/driver.ts';
+import { drawBytes } from '@posthorn/core/platform/draw-bytes.ts';
 import { audienceOf } from './audience.ts';
 import { isOwnAdmin } from './group-admins.ts';
 import type { WireNode } from './library-types.ts';
 import { notNow, unanswered } from './send-errors.ts';
 import { isOwn, ownJid, requireLive, type WhatsAppContext } from './session-context.ts';
 import { tell } from './tell-facts.ts';
+import { accountsQuestion, readAccounts } from './wire/accounts.ts';
 import { withoutDevice } from './wire/jids.ts';
 import { childOf, childrenOf } from './wire/nodes.ts';
 
@@ -38,18 +40,24 @@ export async function addressOf(session: WhatsAppContext, jid: Address): Promise
   const known = knownAddressOf(session, jid);
   if (known) return known;
   const { socket } = requireLive(session);
-  const found = await socket.onWhatsApp(`+${phoneOf(jid)}`).catch((cause) => {
+  const question = accountsQuestion([phoneOf(jid)], Buffer.from(drawBytes(8)).toString('hex'), 'ids');
+  const asked = socket.query(question).then(readAccounts);
+  const found = await asked.catch((cause) => {
     throw unanswered(session, cause);
   });
-  if (!found) throw notNow(session, 'network_unavailable');
   const account = found.find((each) => each.exists);
   if (!account) {
     // A number that leads here may have an account of its own by now.
     session.accounts.forget(jid);
     throw new SendRefused('recipient_not_found');
   }
-  const named = withoutDevice(account.jid ?? '');
+  const named = withoutDevice(account.jid);
   const address = isUserJid(named) ? named : jid;
+  // The number of an account that was deleted and made anew leads to another id: the former one has no devices any more.
+  if (account.lid) {
+    const { lidMapping } = socket.signalRepository;
+    await lidMapping.storeLIDPNMappings([{ lid: account.lid, pn: address }]).catch(() => undefined);
+  }
   session.accounts.set(jid, address);
   const at = session.deps.clock.now();
   const pair = async () => [{ kind: 'lid' as const, lid: jid, phone: phoneOf(address), at }];

@@ -105,6 +105,17 @@ describe('an account whose messages the network takes', () => {
     await recorded.session.close();
   });
 
+  it('by ids alone reaches who has the number of an account that is gone', async () => {
+    refuse('@s.whatsapp.net', 463);
+    await sendText(recorded, friend.jid, 'one');
+    network.deleteAccount(friend);
+    const owner = network.phone(friend.number);
+    await reopen();
+    const id = await sendText(recorded, owner.jid, 'two');
+    assert.equal((await owner.message(id, WAIT_MS)).wire.conversation, 'two');
+    await recorded.session.close();
+  });
+
   it('by numbers alone sends by numbers again once an id was refused', async () => {
     refuse('@s.whatsapp.net', 463);
     await sendText(recorded, friend.jid, 'one');

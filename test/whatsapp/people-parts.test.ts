@@ -11,7 +11,7 @@ import { child, children, node, type Stanza, textOf } from '../support/whatsapp/
 
 describe('which numbers have an account', () => {
   it('is asked with all of them at once, and with the certified names of businesses', () => {
-    const question = accountsQuestion(['5511987654321', '15550001111'], 'abc') as Stanza;
+    const question = accountsQuestion(['5511987654321', '15550001111'], 'abc', 'businesses') as Stanza;
     const usync = child(question, 'usync')!;
     assert.equal(usync.attrs.sid, 'abc');
     const users = children(child(usync, 'list'), 'user');
@@ -27,12 +27,17 @@ describe('which numbers have an account', () => {
   });
 
   it('is answered by what was asked, though the account may be written otherwise', () => {
+    const lid = '9876@lid';
     const user = (jid: string, contact: Stanza, ...more: Stanza[]) =>
       node('user', { jid }, [contact, ...more]);
     const answer = node('iq', { type: 'result' }, [
       node('usync', {}, [
         node('list', {}, [
-          user('551187654321@s.whatsapp.net', node('contact', { type: 'in' }, Buffer.from('+5511987654321'))),
+          user(
+            '551187654321@s.whatsapp.net',
+            node('contact', { type: 'in' }, Buffer.from('+5511987654321')),
+            node('lid', { val: lid }),
+          ),
           user(
             '15550001111@s.whatsapp.net',
             node('contact', { type: 'in' }, '+15550001111'),
@@ -44,9 +49,15 @@ describe('which numbers have an account', () => {
       ]),
     ]);
     assert.deepEqual(readAccounts(answer), [
-      { asked: '5511987654321', jid: '551187654321@s.whatsapp.net', exists: true, isBusiness: false },
-      { asked: '15550001111', jid: '15550001111@s.whatsapp.net', exists: true, isBusiness: true },
-      { asked: '', jid: '15550002222@s.whatsapp.net', exists: false, isBusiness: false },
+      { asked: '5511987654321', jid: '551187654321@s.whatsapp.net', exists: true, isBusiness: false, lid },
+      {
+        asked: '15550001111',
+        jid: '15550001111@s.whatsapp.net',
+        exists: true,
+        isBusiness: true,
+        lid: undefined,
+      },
+      { asked: '', jid: '15550002222@s.whatsapp.net', exists: false, isBusiness: false, lid: undefined },
     ]);
   });
 
@@ -61,13 +72,18 @@ describe('the account that a number leads to', () => {
 
   function sessionOf(accounts: Map<string, string>, hear: () => Promise<void> = async () => undefined) {
     const asked: string[] = [];
-    const onWhatsApp = async (number: string) => {
+    const query = async (question: Stanza) => {
+      const list = child(child(question, 'usync'), 'list')!;
+      const contact = child(child(list, 'user'), 'contact')!;
+      const number = textOf(contact);
       asked.push(number);
-      return [{ jid: accounts.get(number), exists: accounts.has(number) }];
+      const type = accounts.has(number) ? 'in' : 'out';
+      const user = node('user', { jid: accounts.get(number) ?? number }, [node('contact', { type })]);
+      return node('iq', { type: 'result' }, [node('usync', {}, [node('list', {}, [user])])]);
     };
     const session = {
       ...{ phase: 'live', creds: {}, accounts: new MappingCache(), deps: { clock: systemClock } },
-      connection: { socket: { onWhatsApp } },
+      connection: { socket: { query } },
       intake: { hold: () => () => undefined },
       arrivals: { run: hear },
     } as unknown as WhatsAppContext;

@@ -67,7 +67,7 @@ export async function drainChats(queue: QueueContext): Promise<void> {
 
 function fail(queue: QueueContext, draining: Draining, cause: unknown): [] {
   draining.failure ??= { cause };
-  // The next round need not wait for minutes until a text is typed. What media waits for may fail for hours, round by round.
+  // The next round need not wait for minutes until a text is typed. A storage may be away for hours, and would end each typing.
   if (isUnavailable(cause) || cause instanceof SendUnavailable) queue.interruption.abort();
   return [];
 }
@@ -78,8 +78,10 @@ async function nextEvent(queue: QueueContext, lanes: Lanes): Promise<void> {
   queue.woken = Promise.withResolvers();
   const over = new AbortController();
   const dueMs = book.nextDueMs(isFree(lanes));
-  const due = async (atMs: number) =>
-    deps.clock.sleep(atMs - deps.clock.now().getTime(), over.signal).catch(() => undefined);
+  const due = async (atMs: number) => {
+    const waitMs = Math.max(0, atMs - deps.clock.now().getTime());
+    await deps.clock.sleep(waitMs, over.signal).catch(() => undefined);
+  };
   const events = [lanes.progress(), queue.woken.promise];
   await Promise.race(dueMs === null ? events : [...events, due(dueMs)]);
   over.abort();

@@ -34,7 +34,7 @@ const OF_CATALOG = { 403: NO_CATALOG, 404: NO_CATALOG, 400: 'cursor_invalid' } a
 export const personActions: Pick<Actions, PeopleOps> = {
   async contacts_check(session, { phones }) {
     const numbers = phones.map((phone) => phone.replace(/\D/g, ''));
-    const question = accountsQuestion(numbers, randomBytes(8).toString('hex'));
+    const question = accountsQuestion(numbers, randomBytes(8).toString('hex'), 'businesses');
     const found = await ask(session, async (socket) => readAccounts(await socket.query(question)));
     const named = new Map<string, Account>();
     for (const account of found) {

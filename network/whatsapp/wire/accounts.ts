@@ -1,4 +1,4 @@
-/** The query for which numbers have an account, and which of them are businesses. */
+/** The query for which numbers have an account, and which of them are businesses or what their anonymous ids are. */
 import type { WireNode } from '../library-types.ts';
 import { childOf, childrenOf } from './nodes.ts';
 
@@ -12,19 +12,32 @@ export interface Account {
   jid: string;
   exists: boolean;
   isBusiness: boolean;
+  /** Undefined where the network does not tell it, or was not asked. */
+  lid: string | undefined;
 }
 
+const ASKED: Readonly<Record<'businesses' | 'ids', readonly WireNode[]>> = {
+  businesses: [
+    { tag: 'business', attrs: {}, content: [{ tag: 'verified_name', attrs: {} }] },
+    { tag: 'contact', attrs: {} },
+  ],
+  ids: [
+    { tag: 'contact', attrs: {} },
+    { tag: 'lid', attrs: {} },
+  ],
+};
+
 /** `phones` are digits; `sid` identifies the query. */
-export function accountsQuestion(phones: readonly string[], sid: string): WireNode {
+export function accountsQuestion(
+  phones: readonly string[],
+  sid: string,
+  about: keyof typeof ASKED,
+): WireNode {
   const users = phones.map((phone) => ({
     tag: 'user',
     attrs: {},
     content: [{ tag: 'contact', attrs: {}, content: `+${phone}` }],
   }));
-  const asked = [
-    { tag: 'business', attrs: {}, content: [{ tag: 'verified_name', attrs: {} }] },
-    { tag: 'contact', attrs: {} },
-  ];
   return {
     tag: 'iq',
     attrs: { to: '@s.whatsapp.net', type: 'get', xmlns: 'usync' },
@@ -33,7 +46,7 @@ export function accountsQuestion(phones: readonly string[], sid: string): WireNo
         tag: 'usync',
         attrs: { context: 'interactive', mode: 'query', sid, last: 'true', index: '0' },
         content: [
-          { tag: 'query', attrs: {}, content: asked },
+          { tag: 'query', attrs: {}, content: structuredClone(ASKED[about]) },
           { tag: 'list', attrs: {}, content: users },
         ],
       },
@@ -50,7 +63,8 @@ export function readAccounts(answer: WireNode | undefined): Account[] {
     if (!user.attrs.jid || !contact) return [];
     const isBusiness = childOf(childOf(user, 'business'), 'verified_name') !== undefined;
     const asked = textOf(contact).replace(/\D/g, '');
-    return [{ asked, jid: user.attrs.jid, exists: contact.attrs.type === 'in', isBusiness }];
+    const { val: lid } = childOf(user, 'lid')?.attrs ?? {};
+    return [{ asked, jid: user.attrs.jid, exists: contact.attrs.type === 'in', isBusiness, lid }];
   });
 }
 

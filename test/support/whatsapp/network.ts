@@ -30,6 +30,8 @@ export interface WhatsAppNetwork {
   media: MediaServer;
   /** Makes a phone; a number that has one already is an error. */
   phone(number: string, name?: string): PhoneHandle;
+  /** Deletes an account; somebody else can have its number then, with another anonymous id. */
+  deleteAccount(phone: PhoneHandle): void;
   /** The handle of an existing phone; a number that has none is an error. */
   handleOf(number: string): PhoneHandle;
   group(
@@ -131,6 +133,10 @@ export async function startWhatsAppNetwork(options: NetworkOptions = {}): Promis
     trustedRoot: world.identity.root.public,
     media,
     phone: (number, name) => addPhone(world, number, name),
+    deleteAccount: ({ number, phone }) => {
+      world.phones.delete(number);
+      world.lids.delete(phone.lidUser);
+    },
     handleOf: (number) => {
       const phone = world.phones.get(number);
       if (!phone) throw new Error(`Nobody has ${number}`);
