@@ -1,10 +1,10 @@
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
-import { parseArgs } from 'node:util';
+import { parseArgs, promisify } from 'node:util';
 import { createFailures, type Failures } from './failures.ts';
 import { ensureFfmpeg, quickenFfmpeg } from './ffmpeg-install.ts';
 import { createFileTimes, type FileTimes } from './file-times.ts';
@@ -109,12 +109,7 @@ async function main(): Promise<number> {
   try {
     // An installation that ran no scripts has no API reference yet.
     execFileSync(process.execPath, ['server/http/build-reference.mjs'], { cwd: projectRoot });
-    buildConsole(files);
-    // Before the files: only one package can be installed at a time.
-    quickenFfmpeg(await ensureFfmpeg(), path.join(folder, 'bin'));
-    if (files.length > 1 && !givenBroker) ensureRabbitSource();
-    if (files.some((file) => path.relative(projectRoot, file).includes('whatsapp')))
-      await ensureWhatsAppLibrary();
+    await Promise.all([buildConsole(files), install(files, folder)]);
     const alone = files.filter((file) => isOfKind(file, 'serial'));
     const heavy = files.filter((file) => isOfKind(file, 'heavy'));
     const together = files.filter((file) => !alone.includes(file) && !heavy.includes(file));
@@ -290,12 +285,21 @@ async function runFiles(
   for await (const chunk of stream.compose(spec)) process.stdout.write(chunk);
 }
 
+/** Installs what the files need, before they run: only one package can be installed at a time. */
+async function install(files: readonly string[], folder: string): Promise<void> {
+  quickenFfmpeg(await ensureFfmpeg(), path.join(folder, 'bin'));
+  if (files.length > 1 && !givenBroker) ensureRabbitSource();
+  if (files.some((file) => path.relative(projectRoot, file).includes('whatsapp')))
+    await ensureWhatsAppLibrary();
+}
+
 /**
  * The console's own tests judge its sources as they are now; for other tests an installation that ran no scripts needs
  * any build.
  */
-function buildConsole(files: readonly string[]): void {
+async function buildConsole(files: readonly string[]): Promise<void> {
   const isBuilt = existsSync(path.join(projectRoot, 'server/dist/console'));
   const isTested = files.some((file) => path.relative(projectRoot, file).startsWith('test/console'));
-  if (isTested || !isBuilt) execFileSync(process.execPath, ['console/build.mjs'], { cwd: projectRoot });
+  if (isTested || !isBuilt)
+    await promisify(execFile)(process.execPath, ['console/build.mjs'], { cwd: projectRoot });
 }
