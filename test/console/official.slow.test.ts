@@ -165,7 +165,8 @@ describe('templates of an official number', () => {
     const add = page.getByRole('button', { name: 'Add one' });
     const component = (n: number) => page.getByRole('group', { name: `Component ${n}` });
     const fillParameter = async (n: number, text: string) => {
-      await component(n).getByRole('button', { name: 'Add one' }).click();
+      // The other one is of cards.
+      await component(n).getByRole('button', { name: 'Add one' }).first().click();
       const parameter = component(n).getByRole('group', { name: 'Parameter 1' });
       await parameter.getByRole('textbox', { name: 'Type' }).fill('text');
       await parameter.getByRole('textbox', { name: 'Text', exact: true }).fill(text);
