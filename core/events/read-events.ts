@@ -37,7 +37,7 @@ const ENVELOPE_BYTES = 256;
 const SCAN_FACTOR = 10;
 /** A row can carry an earlier created_at than one before it in the log; never by a day, unless the database's clock was set back. */
 const SKEW_MS = DAY_MS;
-/** A cursor of another process is hardly ahead of this one's time; one that is, is of before the clock was set back. */
+/** A cursor of another process is hardly ahead of this one's time; one that is was given before the clock was set back. */
 const AHEAD_MS = MINUTE_MS;
 
 interface PageQuery extends EventFilter {

@@ -20,8 +20,8 @@ export function createMinutes(clock: Clock): Minutes {
 }
 
 /**
- * The clocks of two processes may show two minutes, so one that is ahead by this much counts. One that is further ahead is of before the
- * database's clock was set back: kept, it would refuse its company, or its address, for as long as the clock was wrong.
+ * The clocks of two processes may show two minutes, so one that is ahead by this much counts. One that is further ahead was counted before
+ * the database's clock was set back: kept, it would refuse its company, or its address, for as long as the clock was wrong.
  */
 const AHEAD_MAX = 1;
 

@@ -22,7 +22,7 @@ export const LOOK_AGAIN = 'look';
 const GONE_AFTER_MS = 2_000;
 /** With its lock, but without a heartbeat for so long: the process is frozen. */
 const FROZEN_AFTER_MS = 8_000;
-/** A heartbeat that is ahead by more is of before the database's clock was set back: it would look young until the clock is there again. */
+/** A heartbeat that is ahead by more was given before the database's clock was set back, and would look young until the clock is there again. */
 const AHEAD_MS = 2_000;
 
 /** Enters a worker among the living, on the connection that will hold its locks. Gives its id. */

@@ -70,7 +70,7 @@ export function readWebhook(body: Uint8Array, own: Own): Reading {
       const change = isRecord(rawChange) ? changeShape.safeParse(rawChange).data : undefined;
       left -= 1 + itemsIn(change?.value);
       if (left < 0) return { ...reading, passedOver: reading.passedOver + 1 };
-      // Messages of before that nobody waits for, of a number that is used on a phone as well.
+      // Older messages of a number that is used on a phone as well. Nobody waits for them.
       if (change?.field === 'history') continue;
       const value = isRecord(change?.value) ? valueShape.safeParse(change.value).data : undefined;
       if (entry && value && isOurs(value, entry.id, own))

@@ -94,7 +94,7 @@ describe('a webhook of the Cloud API', () => {
     assert.deepEqual(contentOf(said).contacts, [{ name: 'Pablo Morales', vcard }]);
   });
 
-  it('with messages of before, of a number that is used on a phone as well, tells none as new', () => {
+  it('with older messages of a number that is used on a phone as well tells none as new', () => {
     const image = { caption: 'Echeveria', mime_type: 'image/jpeg', sha256: '3f9d', id: '24230790383178626' };
     const ofBefore = [message('image', image), message('image', image, { from: OWN.phone })];
     assert.deepEqual(read('history', { messages: ofBefore }), { told: [], passedOver: 0 });

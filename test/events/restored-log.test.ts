@@ -29,7 +29,7 @@ test('a reader who stood at the end of the log before a restore into another clu
   assert.deepEqual([page.ahead, page.events.map((event) => event.eventId)], [false, [eventId]]);
 });
 
-test('a reader whose cursor is of before the clock of the database was set back by days misses nothing', async (t) => {
+test('a reader whose cursor was given before the clock of the database was set back by days misses nothing', async (t) => {
   const { db, close } = await createParts();
   t.after(close);
   const { companyId } = await seedCompany(db);

@@ -112,7 +112,7 @@ describe('the request rate of a company', () => {
     assert.equal(allowed, 60);
   });
 
-  test('after the clock of the database was set back by hours, a full minute of before refuses nobody', async () => {
+  test('a minute that was full before the clock of the database was set back by hours refuses nobody', async () => {
     company += 1;
     const clock = createTestClock(new Date('2026-01-01T03:00:00Z'));
     const [here, there] = [counted(clock).limiter, counted(clock).limiter];
