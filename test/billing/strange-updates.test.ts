@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, type TestContext, test } from 'node:test';
 import { ENTITLEMENT_UPDATES_QUEUE } from '@posthorn/core/billing/entitlements/entitlements.ts';
 import { publishEntitlementUpdates } from '@posthorn/core/billing/entitlements/publish-updates.ts';
 import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
@@ -24,13 +24,7 @@ after(() => parts.close());
 test('messages that are no entitlement updates do not keep the ones behind them waiting', async (t) => {
   const { companyId } = await seedCompany(parts.db);
   const update = { kind: 'limits_changed', company_id: companyId, version: 5, limits, suspended: false };
-  const broker = createInProcessBroker();
-  t.after(() => broker.close());
-  const lines: string[] = [];
-  const to = { write: (line: string) => void lines.push(line) };
-  const log = createLog({ level: 'warn', role: 'test', to });
-  const consumer = await consumeEntitlementUpdates({ ...parts, broker, log });
-  t.after(() => consumer.close());
+  const { broker, lines } = await startConsumer(t);
   const strange = [
     ...[null, 7, 'text', [], [update], {}],
     ...[
@@ -63,13 +57,7 @@ test('an update of another installation that uses the same broker changes no com
   const { companyId } = await seedCompany(parts.db);
   const other = await startTestBilling();
   t.after(() => other.close());
-  const broker = createInProcessBroker();
-  t.after(() => broker.close());
-  const lines: string[] = [];
-  const to = { write: (line: string) => void lines.push(line) };
-  const log = createLog({ level: 'warn', role: 'test', to });
-  const consumer = await consumeEntitlementUpdates({ ...parts, broker, log });
-  t.after(() => consumer.close());
+  const { broker, lines } = await startConsumer(t);
   // The company with the same id there is suspended.
   const update = { kind: 'suspended', company_id: companyId, version: 9, limits: null, suspended: true };
   await other.parts.db.query(
@@ -85,3 +73,15 @@ test('an update of another installation that uses the same broker changes no com
   );
   assert.deepEqual(rows, [{ billing_version: 0, billing_suspended_at: null }]);
 });
+
+/** The consumer of a worker, its broker, and the lines of its log. */
+async function startConsumer(t: TestContext) {
+  const broker = createInProcessBroker();
+  t.after(() => broker.close());
+  const lines: string[] = [];
+  const to = { write: (line: string) => void lines.push(line) };
+  const log = createLog({ level: 'warn', role: 'test', to });
+  const consumer = await consumeEntitlementUpdates({ ...parts, broker, log });
+  t.after(() => consumer.close());
+  return { broker, lines };
+}
