@@ -1,6 +1,6 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
@@ -8,7 +8,6 @@ import { parseArgs, promisify } from 'node:util';
 import { createFailures, type Failures } from './failures.ts';
 import { ensureFfmpeg, quickenFfmpeg } from './ffmpeg-install.ts';
 import { createFileTimes, type FileTimes } from './file-times.ts';
-import { filesAtOnce } from './files-at-once.ts';
 import { projectRoot } from './process.ts';
 import { ensureRabbitSource } from './rabbitmq-install.ts';
 import { reap } from './reaper.ts';
@@ -49,8 +48,11 @@ const FULL_TEST_LIMIT_S = 9_000;
 /** A file whose tests all hang ends after so many of them, and in the larger form while the rest of the run still takes as long. */
 const TESTS_A_FILE = 3;
 const LARGER_FILE_LIMIT_S = 1_500;
-/** So many of the files that are neither heavy nor alone share two cores. */
-const SIDE_BY_SIDE = 3;
+/**
+ * So many of the files that are neither heavy nor alone share a core, because tests wait as well as compute. With 2.5,
+ * each took more than twice as long, and promises with a deadline were not kept; slow ones start more processes.
+ */
+const FILES_A_CORE = { quick: 2, slow: 1.5 };
 
 const { values, positionals } = parseArgs({
   options: {
@@ -119,6 +121,7 @@ async function main(): Promise<number> {
     const times = createFileTimes();
     const failures = createFailures();
     const { signal } = ending;
+    const concurrency = concurrencyOf(files);
     const since = performance.now();
     const isWhole = positionals.length === 0 && !full;
     const groups = isWhole ? writeGroups(together.filter(mayShare), { folder, times }) : [];
@@ -128,13 +131,13 @@ async function main(): Promise<number> {
       times.longestFirst(others),
       groups.map(({ file }) => file),
     );
-    await runFiles(order, { atOnce: concurrency(), signal, times, failures }, counts);
+    await runFiles(order, { atOnce: concurrency, signal, times, failures }, counts);
     const togetherTook = secondsSince(since);
     servers.alone();
     const sinceHeavy = performance.now();
     await runFiles(
       times.longestFirst(heavy),
-      { atOnce: Math.min(heavyAtOnce(), concurrency()), signal, times, failures },
+      { atOnce: Math.min(heavyAtOnce(), concurrency), signal, times, failures },
       counts,
     );
     const heavyTook = secondsSince(sinceHeavy);
@@ -182,7 +185,8 @@ function partOf(files: readonly string[]): string[] {
   const parts = Array.from({ length: slowParts }, () => ({ files: [] as string[], seconds: 0 }));
   const slow = times.longestFirst(files.filter((file) => file.endsWith('.slow.test.ts')));
   const takes = (file: string) =>
-    times.secondsOf(file) / (isOfKind(file, 'serial') ? 1 : isOfKind(file, 'heavy') ? 2 : SIDE_BY_SIDE);
+    times.secondsOf(file) /
+    (isOfKind(file, 'serial') ? 1 : isOfKind(file, 'heavy') ? 2 : 2 * FILES_A_CORE.slow);
   for (const file of slow.toSorted((one, other) => takes(other) - takes(one))) {
     const least = parts.reduce((one, other) => (other.seconds < one.seconds ? other : one));
     least.files.push(file);
@@ -203,8 +207,9 @@ function isOfKind(file: string, kind: 'serial' | 'heavy'): boolean {
 }
 
 /** A shared AMQP_URL has one set of queues, and a fault test in full size takes the whole machine. */
-function concurrency(): number {
-  return givenBroker || full ? 1 : filesAtOnce();
+function concurrencyOf(files: readonly string[]): number {
+  const kind = files.some((file) => file.endsWith('.slow.test.ts')) ? 'slow' : 'quick';
+  return givenBroker || full ? 1 : Math.ceil(availableParallelism() * FILES_A_CORE[kind]);
 }
 
 /**
