@@ -1,6 +1,6 @@
 /** The audience of a status: saved contacts, filtered by the account's privacy setting. */
 import { isLidJid, isUserJid } from '@posthorn/contract/jid.ts';
-import type { SessionKey } from '@posthorn/core/network/driver.ts';
+import { SendRefused, type SessionKey } from '@posthorn/core/network/driver.ts';
 import { KINDS } from './keys.ts';
 import type { WireNode } from './library-types.ts';
 import { unanswered } from './send-errors.ts';
@@ -11,14 +11,13 @@ import { childOf, childrenOf } from './wire/nodes.ts';
 const AUDIENCE_ID = 'status';
 const EVERYBODY: Audience = { type: 'contacts', list: [] };
 const TYPES: ReadonlySet<string> = new Set(['contacts', 'blacklist', 'whitelist']);
-/** `StatusDistributionMode` of the network. */
+/** `StatusDistributionMode` of the network, as far as its audience can be told: that of close friends is kept elsewhere. */
 const MODES: Readonly<Record<number, Audience['type']>> = { 0: 'whitelist', 1: 'blacklist', 2: 'contacts' };
 
 /** Converts the phone's setting to a row. */
-export function audienceChange(value: unknown): SessionKey | null {
+export function audienceChange(value: unknown): SessionKey {
   const { mode, userJid } = (value ?? {}) as { mode?: number; userJid?: string[] };
-  const type = MODES[mode ?? -1];
-  if (!type) return null;
+  const type = MODES[mode ?? -1] ?? 'unknown';
   const audience: Audience = { type, list: (userJid ?? []).map(withoutDevice) };
   return { kind: KINDS.audience, id: AUDIENCE_ID, value: audience };
 }
@@ -67,17 +66,23 @@ async function askAudience(session: WhatsAppContext): Promise<Audience> {
   }
   const lists = childrenOf(childOf(answer, 'privacy'));
   const chosen = lists.find(({ attrs }) => attrs.default === 'true') ?? lists[0];
-  if (!chosen || !TYPES.has(chosen.attrs.type ?? '')) return EVERYBODY;
+  if (!chosen) return EVERYBODY;
+  const { type = '' } = chosen.attrs;
   const list = childrenOf(chosen).flatMap(({ attrs }) => (attrs.jid ? [withoutDevice(attrs.jid)] : []));
-  return { type: chosen.attrs.type as Audience['type'], list };
+  return { type: TYPES.has(type) ? (type as Audience['type']) : 'unknown', list };
 }
 
-/** The addresses that receive a status, including our own other devices. Throws as {@link readAudience}. */
-export async function audienceOf(session: WhatsAppContext): Promise<string[]> {
+/**
+ * The addresses that receive a new status, or a change of one, including our own other devices. Throws as
+ * {@link readAudience}, and SendRefused for a new one with an unknown audience: it must not reach more people than the
+ * user allows.
+ */
+export async function audienceOf(session: WhatsAppContext, isNew = true): Promise<string[]> {
   const [{ type, list }, contacts] = await Promise.all([
     readAudience(session),
     session.request.keys.read(KINDS.contact),
   ]);
+  if (type === 'unknown' && isNew) throw new SendRefused('status_audience_unknown');
   const saved = [...contacts.keys()].filter(isUserJid);
   const chosen =
     type === 'whitelist' ? list : type === 'blacklist' ? await without(session, saved, list) : saved;

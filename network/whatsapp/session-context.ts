@@ -76,7 +76,8 @@ export interface HeardReceipt {
 
 /** The privacy of statuses as the phone has it: it may name people by their anonymous ids. */
 export interface Audience {
-  type: 'contacts' | 'blacklist' | 'whitelist';
+  /** `unknown`: an audience that the network has and this driver does not know, such as close friends. */
+  type: 'contacts' | 'blacklist' | 'whitelist' | 'unknown';
   list: string[];
 }
 

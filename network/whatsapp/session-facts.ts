@@ -224,8 +224,9 @@ async function callFact(
 }
 
 function onSetting(session: WhatsAppContext, setting: string, value: unknown): void {
-  const change = setting === 'statusPrivacy' ? audienceChange(value) : null;
-  if (change) session.arrivals.run(() => session.request.keys.write([change])).catch(() => undefined);
+  if (setting !== 'statusPrivacy') return;
+  const change = audienceChange(value);
+  session.arrivals.run(() => session.request.keys.write([change])).catch(() => undefined);
 }
 
 function onStars(session: WhatsAppContext, updates: LibraryEvents['messages.update']): void {

@@ -238,10 +238,10 @@ function namesIn({ attrs }: WireNode): Names {
 async function encrypt(
   session: WhatsAppContext,
   { socket }: Connection,
-  { id, chat, names, composed: { message, attributes, meta } }: Outgoing,
+  { id, chat, names, isTail, composed: { message, attributes, meta } }: Outgoing,
 ): Promise<WireNode> {
   const statusJidList =
-    chat === STATUS_BROADCAST ? await wireNames(socket, await audienceOf(session), names) : undefined;
+    chat === STATUS_BROADCAST ? await wireNames(socket, await audienceOf(session, isTail), names) : undefined;
   const options = {
     messageId: id,
     additionalAttributes: attributes ?? {},

@@ -77,6 +77,40 @@ describe('a status', () => {
     assert.deepEqual(await seenBy(), [friend]);
   });
 
+  const setByPhone = async (mode: string, userJid: string[]) => {
+    let isKept = false;
+    account.kept.keys.afterWrite = (rows) => {
+      isKept ||= rows.some(({ kind }) => kind === 'audience');
+    };
+    account.own.publish('regular_high', ['setting_statusPrivacy'], { statusPrivacy: { mode, userJid } });
+    await until(() => isKept, 'the setting');
+  };
+
+  for (const told of ['network', 'phone'] as const)
+    it(`is refused while it is for close friends, as the ${told} tells`, async () => {
+      const before = outbound('status@broadcast', 'status_text', { text: 'For all' });
+      await account.recorded.session.send(before);
+      const close = [friend.jid];
+      if (told === 'phone') await setByPhone('CLOSE_FRIENDS', close);
+      else {
+        account.own.phone.statusPrivacy = { type: 'close_friends', list: close };
+        account.own.changeSettings();
+        await account.arrives(friend.text(account.own, 'Behind it'));
+      }
+      const status = outbound('status@broadcast', 'status_text', { text: 'For few' });
+      await assert.rejects(account.recorded.session.send(status), { reason: 'status_audience_unknown' });
+      const privacy = await account.recorded.session.act('status_privacy', {});
+      assert.deepEqual(
+        privacy.filter((setting) => setting.is_default),
+        [],
+      );
+      // The deletion of the one before reaches everybody who got that.
+      const target = { id: before.networkId, from_me: true };
+      await account.recorded.session.send(outbound('status@broadcast', 'delete', {}, { target }));
+      await until(() => other.messages.some(({ wire }) => wire.protocolMessage), 'the deletion');
+      assert.ok(!other.messages.some(({ id }) => id === status.networkId));
+    });
+
   for (const named of ['jid', 'lid'] as const) {
     it(`does not reach who is left out by ${named}, as the network tells`, async () => {
       account.own.phone.statusPrivacy = { type: 'blacklist', list: [friend[named]] };
@@ -89,13 +123,7 @@ describe('a status', () => {
     });
 
     it(`does not reach who is left out by ${named}, as the phone tells`, async () => {
-      const statusPrivacy = { mode: 'DENY_LIST', userJid: [friend[named]] };
-      let isKept = false;
-      account.kept.keys.afterWrite = (rows) => {
-        isKept ||= rows.some(({ kind }) => kind === 'audience');
-      };
-      account.own.publish('regular_high', ['setting_statusPrivacy'], { statusPrivacy });
-      await until(() => isKept, 'the setting');
+      await setByPhone('DENY_LIST', [friend[named]]);
       assert.deepEqual(await seenBy(), [other]);
     });
   }

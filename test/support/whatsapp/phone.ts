@@ -121,7 +121,7 @@ export class Phone {
   readonly waiting: (() => void)[] = [];
   readonly blocked = new Set<string>();
   /** The people who may see its statuses; null when it never chose; `busy` while the network does not tell it. */
-  statusPrivacy: { type: 'contacts' | 'blacklist' | 'whitelist'; list: string[] } | 'busy' | null = null;
+  statusPrivacy: { type: string; list: string[] } | 'busy' | null = null;
   /** How often devices have asked for that. */
   statusPrivacyAsked = 0;
   /** How often devices have asked for messages that the network withheld from them. */
