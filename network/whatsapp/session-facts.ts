@@ -123,12 +123,12 @@ function onContacts(session: WhatsAppContext, contacts: readonly LibraryContact[
   });
 }
 
-function lidFact(session: WhatsAppContext, lid: string, phone: string): NetworkFact[] {
+export function lidFact(session: WhatsAppContext, lid: string, phone: string): NetworkFact[] {
   if (!isLidJid(lid) || !isUserJid(phone)) return [];
   return [{ kind: 'lid', lid, phone: phoneOf(phone), at: session.deps.clock.now() }];
 }
 
-async function groupFact(session: WhatsAppContext, group: LibraryGroup): Promise<NetworkFact> {
+export async function groupFact(session: WhatsAppContext, group: LibraryGroup): Promise<NetworkFact> {
   return {
     kind: 'group',
     group: await groupOf(group, (jid, other) => nameOf(session, jid, other)),
@@ -147,10 +147,13 @@ export function learnPeople(session: WhatsAppContext, { socket }: Connection, no
     { lid, pn },
     ...changed.map(({ attrs }) => ({ lid: attrs.jid ?? '', pn: attrs.phone_number })),
   ];
-  const pairs = named.flatMap(({ lid, pn }) => (isLidJid(withoutDevice(lid)) && pn ? [{ lid, pn }] : []));
-  if (pairs.length === 0) return;
+  // It names the former number of somebody who has changed it first.
+  const pairs = new Map(
+    named.flatMap(({ lid, pn }) => (isLidJid(withoutDevice(lid)) && pn ? [[lid, { lid, pn }]] : [])),
+  );
+  if (pairs.size === 0) return;
   session.arrivals
-    .run(() => socket.signalRepository.lidMapping.storeLIDPNMappings(pairs))
+    .run(() => socket.signalRepository.lidMapping.storeLIDPNMappings([...pairs.values()]))
     .catch(() => undefined);
 }
 

@@ -3,6 +3,7 @@ import type { NetworkSession, OpenRequest, SessionSink } from '@posthorn/core/ne
 import { act } from './actions.ts';
 import { forgetAudience } from './audience.ts';
 import { learnBlocked, onAccountSync } from './blocked.ts';
+import { onChangedNumber } from './changed-numbers.ts';
 import { createContext } from './create-context.ts';
 import { dropDeviceErrors, onDevices, onOwnDevices } from './device-lists.ts';
 import { endingOf, readEnding } from './disconnects.ts';
@@ -185,7 +186,11 @@ function listen(session: WhatsAppContext, connection: Connection): void {
   });
   ws.prependListener('CB:notification,type:w:gp2', (node: WireNode) => {
     session.groups.changed(node.attrs.from ?? '');
-    if (isCurrent()) learnPeople(session, connection, node);
+    if (!isCurrent()) return;
+    learnPeople(session, connection, node);
+  });
+  ws.prependListener('CB:notification,type:contacts', (node: WireNode) => {
+    if (isCurrent()) onChangedNumber(session, connection, node);
   });
   ws.prependListener('CB:notification,type:account_sync', (node: WireNode) => {
     forgetAudience(session);

@@ -15,8 +15,9 @@ import {
 import type { LinkedDevice } from '../support/whatsapp/linked-device.ts';
 import type { WhatsAppNetwork } from '../support/whatsapp/network.ts';
 import { startNetworkAndDriver } from '../support/whatsapp/network-driver.ts';
-import type { Stanza } from '../support/whatsapp/nodes.ts';
+import { node, type Stanza } from '../support/whatsapp/nodes.ts';
 import { type PhoneHandle, until } from '../support/whatsapp/phone-handle.ts';
+import { seconds } from '../support/whatsapp/world.ts';
 
 const WAIT_MS = 30_000;
 
@@ -104,6 +105,38 @@ describe('an account whose messages the network takes', () => {
     assert.deepEqual([told(byOwner), told(byFriend)], [owner.jid, friend.jid]);
     await recorded.session.close();
   });
+
+  for (const teller of ['contacts', 'a group'] as const)
+    it(`by ids alone sends to whom a number belongs now, once ${teller} told that the former owner has another`, async () => {
+      refuse('@s.whatsapp.net', 463);
+      await sendText(recorded, friend.jid, 'one');
+      const [before, number] = [friend.jid, friend.number];
+      friend.takeNumber(newNumber());
+      const owner = network.phone(number);
+      const lids = { old_lid: friend.lid, new_lid: friend.lid };
+      own.device.deliver(
+        teller === 'contacts'
+          ? node('notification', { from: before, type: 'contacts', id: 'C1', t: seconds() }, [
+              node('modify', { old: before, new: friend.jid, ...lids }),
+            ])
+          : node(
+              'notification',
+              {
+                ...{ from: '1203630@g.us', type: 'w:gp2', id: 'G1', t: seconds(), addressing_mode: 'lid' },
+                ...{ participant: friend.lid, participant_pn: before },
+              },
+              [node('modify', {}, [node('participant', { jid: friend.lid, phone_number: friend.jid })])],
+            ),
+      );
+      await until(() => own.device.pending.length === 0, 'the confirmation', WAIT_MS);
+      const id = await sendText(recorded, owner.jid, 'two');
+      assert.equal((await owner.message(id, WAIT_MS)).wire.conversation, 'two');
+      const still = friend.text(own, 'still me', { addressing: 'lid', hidesOther: true });
+      const told = () => recorded.inbound.find(({ networkId }) => networkId === still)?.from;
+      await until(told, 'the text', WAIT_MS);
+      assert.equal(told(), friend.jid);
+      await recorded.session.close();
+    });
 
   it('by ids alone reaches who has the number of an account that is gone', async () => {
     refuse('@s.whatsapp.net', 463);
