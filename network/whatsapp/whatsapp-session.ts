@@ -8,6 +8,7 @@ import { createContext } from './create-context.ts';
 import { dropDeviceErrors, onDevices, onOwnDevices } from './device-lists.ts';
 import { endingOf, readEnding } from './disconnects.ts';
 import { createFrameGate } from './frame-gate.ts';
+import { onGroupNotification } from './group-notifications.ts';
 import { createInbox, namesOf } from './inbox.ts';
 import { createKeyStore } from './keys.ts';
 import { passBuffer } from './library-events.ts';
@@ -188,6 +189,7 @@ function listen(session: WhatsAppContext, connection: Connection): void {
     session.groups.changed(node.attrs.from ?? '');
     if (!isCurrent()) return;
     learnPeople(session, connection, node);
+    onGroupNotification(session, node);
   });
   ws.prependListener('CB:notification,type:contacts', (node: WireNode) => {
     if (isCurrent()) onChangedNumber(session, connection, node);
