@@ -1,10 +1,13 @@
 /** Questions that this network answers; LACKS has the others. */
+import type { Jid } from '@posthorn/contract/jid.ts';
 import type { NetworkActions } from '@posthorn/core/network/actions.ts';
 import { SendRefused } from '@posthorn/core/network/driver.ts';
+import { z } from 'zod/v4';
 import { recipientOf } from './addresses.ts';
 import type { LACKS } from './lacks.ts';
-import { ask, type CloudContext, sendErrorOf } from './session-context.ts';
+import { ask, type CloudContext, reasonOf, sendErrorOf } from './session-context.ts';
 import { createTemplate, deleteTemplate, listTemplates } from './templates.ts';
+import { verdictOf } from './verdicts.ts';
 
 type Lacked = (typeof LACKS)[number];
 export type Answered = Exclude<keyof NetworkActions, Lacked>;
@@ -22,11 +25,7 @@ export const ACTIONS: {
     return { revision: revisionOf(session) };
   },
   async contact_block(session, { jid, blocked }) {
-    const recipient = recipientOf(jid);
-    const user = 'to' in recipient ? { user: recipient.to } : { user_id: recipient.recipient };
-    const body = { messaging_product: 'whatsapp', block_users: [user] };
-    const method = blocked ? 'POST' : 'DELETE';
-    await asked(session, jid, { method, path: `/${session.credentials.phone_number_id}/block_users`, body });
+    await block(session, jid, blocked);
     const revision = revisionOf(session);
     const at = session.deps.clock.now();
     await session.sink.facts([{ kind: 'blocked', revision, jid, blocked, at }]);
@@ -43,6 +42,33 @@ export const ACTIONS: {
   template_create: createTemplate,
   template_delete: deleteTemplate,
 };
+
+const blocks = z.looseObject({
+  block_users: z.looseObject({
+    failed_users: z.array(z.looseObject({ errors: z.array(z.looseObject({ code: z.number() })).catch([]) })),
+  }),
+});
+
+/** Blocks somebody, or no longer. The network's answer says in a list whom it has not blocked. */
+async function block(session: CloudContext, jid: Jid, blocked: boolean): Promise<void> {
+  const recipient = recipientOf(jid);
+  const user = 'to' in recipient ? { user: recipient.to } : { user_id: recipient.recipient };
+  const body = { messaging_product: 'whatsapp', block_users: [user] };
+  const method = blocked ? 'POST' : 'DELETE';
+  const path = `/${session.credentials.phone_number_id}/block_users`;
+  const answer = await ask(session, { method, path, body }).catch((cause) => {
+    // A token that may not block anybody may still send.
+    throw reasonOf(cause) === NOT_PERMITTED
+      ? new SendRefused(NOT_PERMITTED)
+      : sendErrorOf(session, jid, cause);
+  });
+  const failed = blocks.safeParse(answer).data?.block_users.failed_users[0];
+  if (!failed) return;
+  const [error] = failed.errors;
+  throw new SendRefused(error ? verdictOf(error.code).reason : 'refused_by_network');
+}
+
+const NOT_PERMITTED = 'permission_missing';
 
 /** So many of the newest messages are tried: the network may not know those from when the number was on a phone. */
 const MARKS_MAX = 5;

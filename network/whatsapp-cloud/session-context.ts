@@ -123,6 +123,11 @@ export function heed(session: CloudContext, verdict: Verdict, at = session.deps.
     end(session, 'credentials_refused', wordsOf(verdict));
 }
 
+/** The reason for which the network refused; empty where it did not. */
+export function reasonOf(cause: unknown): string {
+  return cause instanceof GraphRefused ? verdictOf(cause.code, cause.subcode).reason : '';
+}
+
 /** The error of the port for what went wrong when something was sent to this chat. */
 export function sendErrorOf(session: CloudContext, chat: string, cause: unknown): unknown {
   if (cause instanceof GraphUnreachable)

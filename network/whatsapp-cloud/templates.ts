@@ -3,7 +3,7 @@ import type { NetworkActions, ReviewedTemplate } from '@posthorn/core/network/ac
 import { SendRefused } from '@posthorn/core/network/driver.ts';
 import { GraphRefused } from '@posthorn/core/network/graph-api.ts';
 import { z } from 'zod/v4';
-import { ask, type CloudContext, sendErrorOf } from './session-context.ts';
+import { ask, type CloudContext, reasonOf, sendErrorOf } from './session-context.ts';
 import { verdictOf } from './verdicts.ts';
 
 type Args<Op extends keyof NetworkActions> = NetworkActions[Op]['args'];
@@ -135,7 +135,7 @@ async function asked(session: CloudContext, question: Parameters<typeof ask>[1])
 const OF_TEMPLATES_ALONE = new Set(['rate_limited', 'permission_missing']);
 
 function refusalOf(session: CloudContext, cause: unknown): unknown {
-  const reason = cause instanceof GraphRefused ? verdictOf(cause.code, cause.subcode).reason : '';
+  const reason = reasonOf(cause);
   return OF_TEMPLATES_ALONE.has(reason) ? new SendRefused(reason) : sendErrorOf(session, '', cause);
 }
 
