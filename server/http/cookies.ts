@@ -7,7 +7,7 @@ export interface CookieSettings {
   csrfTokensOf: CsrfTokensOf;
 }
 
-/** Ties a login at a provider to the browser that started it. */
+/** Ties a login at a provider, and the sign-up that follows, to the browser that started it. */
 export const OAUTH_COOKIE = 'svc_oauth';
 const OAUTH_COOKIE_PATH = '/v1/auth/oauth';
 

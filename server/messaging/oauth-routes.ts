@@ -4,7 +4,7 @@ import type { oauth } from '@posthorn/contract/messaging/oauth.ts';
 import type { AccountDeps } from '@posthorn/core/accounts/deps.ts';
 import { beginOAuthLogin, OAUTH_STATE_TTL_MINUTES } from '@posthorn/core/accounts/oauth/begin-oauth-login.ts';
 import { completeOAuthSignup } from '@posthorn/core/accounts/oauth/complete-oauth-signup.ts';
-import { finishOAuthLogin } from '@posthorn/core/accounts/oauth/finish-oauth-login.ts';
+import { finishOAuthLogin, PENDING_TTL_MINUTES } from '@posthorn/core/accounts/oauth/finish-oauth-login.ts';
 import { enabledProviders, type OAuthProviders } from '@posthorn/core/accounts/oauth/provider.ts';
 import { isUnavailable } from '@posthorn/core/platform/database/database-errors.ts';
 import { withoutTrailingSlashes } from '@posthorn/core/platform/http/base-url.ts';
@@ -19,6 +19,9 @@ export interface OAuthRoutesDeps extends AccountDeps {
   /** The base URL of the pages /login, /oauth/callback and /oauth/complete. */
   oauthFrontendUrl: string;
 }
+
+/** Until a sign-up that comes back at the last moment has to be complete. */
+const BROWSER_KNOWN_MINUTES = OAUTH_STATE_TTL_MINUTES + PENDING_TTL_MINUTES;
 
 /** Social login and sign-up (ACC-27 to ACC-31). */
 export function oauthRoutes(deps: OAuthRoutesDeps): Handlers<typeof oauth> {
@@ -36,7 +39,7 @@ export function oauthRoutes(deps: OAuthRoutesDeps): Handlers<typeof oauth> {
           provider: params.provider,
           browserSecret: cookies[OAUTH_COOKIE] || undefined,
         });
-        const cookie = oauthCookie(deps.cookies, begun.browserSecret, OAUTH_STATE_TTL_MINUTES * 60);
+        const cookie = oauthCookie(deps.cookies, begun.browserSecret, BROWSER_KNOWN_MINUTES * 60);
         return redirect(begun.redirectTo, [cookie]);
       } catch (err) {
         // A browser is redirected to a page; a program gets the JSON.
@@ -66,9 +69,11 @@ export function oauthRoutes(deps: OAuthRoutesDeps): Handlers<typeof oauth> {
         return redirect(page('/login', { oauth_error: error.code, provider }));
       }
     },
-    async completeSignup({ body, traceId }) {
+    async completeSignup({ body, headers, cookies, traceId }) {
       const { token, company_name: companyName } = body;
-      return withSession(deps, await completeOAuthSignup(deps, { token, companyName, traceId }));
+      // Every browser names the page that posts.
+      const browser = headers.origin === undefined ? null : { secret: cookies[OAUTH_COOKIE] };
+      return withSession(deps, await completeOAuthSignup(deps, { token, companyName, browser, traceId }));
     },
   };
 }

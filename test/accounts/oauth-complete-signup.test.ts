@@ -2,6 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { refused } from './support/api-client.ts';
 import {
+  begin,
+  CONSOLE,
+  comeBack,
   googlePerson,
   loginWithGoogle,
   type OAuthSetup,
@@ -52,6 +55,28 @@ describe('POST /v1/auth/oauth/complete-signup', () => {
     const late = await pending();
     setup.server.clock.advance(15 * 60_000);
     refused(await complete(late), 400, 'OAUTH_PENDING_INVALID');
+  });
+
+  test('400 OAUTH_PENDING_INVALID: the link of somebody who began elsewhere makes them the owner of nobody’s company', async () => {
+    const begun = await begin(setup, 'google');
+    const back = await comeBack(
+      setup,
+      await setup.openid.authorize(begun.url, googlePerson()),
+      begun.cookies,
+    );
+    const token = sentTo(back, '/oauth/complete', { provider: 'google' }).get('token')!;
+    /** As the page of a browser asks. */
+    const completeIn = (cookies: Record<string, string>) =>
+      setup.server.api('POST', '/v1/auth/oauth/complete-signup', {
+        body: { token, company_name: newCompanyName() },
+        headers: { origin: CONSOLE },
+        cookies,
+      });
+    refused(await completeIn({}), 400, 'OAUTH_PENDING_INVALID');
+    const other = await begin(setup, 'google');
+    refused(await completeIn(other.cookies), 400, 'OAUTH_PENDING_INVALID');
+    const answer = await completeIn(begun.cookies);
+    assert.equal(answer.status, 200, answer.text);
   });
 
   test('one of ten simultaneous completions signs up', async () => {

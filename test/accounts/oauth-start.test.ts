@@ -49,11 +49,11 @@ describe('GET /v1/auth/oauth/{provider}/start', () => {
     for (const state of states) assert.ok(!rows.some(({ row }) => row.includes(state)));
   });
 
-  test('302: the cookie is HttpOnly, for this path alone, and lasts ten minutes', async () => {
+  test('302: the cookie is HttpOnly, for this path alone, and lasts until a sign-up has to be complete', async () => {
     const answer = await setup.server.api('GET', '/v1/auth/oauth/google/start');
     assert.match(
       answer.setCookies.svc_oauth!,
-      /Path=\/v1\/auth\/oauth; Max-Age=600; SameSite=Lax; HttpOnly; Secure/,
+      /Path=\/v1\/auth\/oauth; Max-Age=1500; SameSite=Lax; HttpOnly; Secure/,
     );
   });
 

@@ -3,16 +3,23 @@ import type { AccountDeps } from '../deps.ts';
 import { asRegistration, createCompany } from '../registration/create-company.ts';
 import { hashSecret } from '../secret-digest.ts';
 import { issueSession, type SessionGrant } from '../sessions/issue-session.ts';
-import type { PendingProfile } from './finish-oauth-login.ts';
+import { browserHashOf, type PendingProfile } from './finish-oauth-login.ts';
 
 /**
  * Company, owner and provider link for a proven identity that was new (ACC-31). A taken name leaves the
- * pending token good for another try. Throws 400 OAUTH_PENDING_INVALID; 409 EMAIL_ALREADY_REGISTERED,
+ * pending token good for another try. A browser has to be the one that began, or a link would make whoever opens it the
+ * owner of a company into which the person who began logs in. Throws 400 OAUTH_PENDING_INVALID; 409 EMAIL_ALREADY_REGISTERED,
  * CONFLICT; 500 REGISTRATION_FAILED.
  */
 export function completeOAuthSignup(
   deps: Pick<AccountDeps, 'db' | 'clock' | 'cipher' | 'jwt' | 'settings'>,
-  input: { token: string; companyName: string; traceId: string | null },
+  input: {
+    token: string;
+    companyName: string;
+    /** Null: no browser asks, but a program, which is given its token by whoever runs it. */
+    browser: { secret: string | undefined } | null;
+    traceId: string | null;
+  },
 ): Promise<SessionGrant> {
   return asRegistration(() =>
     deps.db.transaction(async (sql) => {
@@ -24,7 +31,13 @@ export function completeOAuthSignup(
       );
       const row = pending.rows[0];
       if (!row) throw apiError('OAUTH_PENDING_INVALID');
-      const { email, name } = deps.cipher.open<PendingProfile>(row.profile);
+      const { email, name, browserHash } = deps.cipher.open<PendingProfile>(row.profile);
+      if (
+        input.browser &&
+        browserHash !== undefined &&
+        browserHash !== browserHashOf(input.browser.secret ?? '')
+      )
+        throw apiError('OAUTH_PENDING_INVALID');
       const user = await createCompany(deps, sql, {
         companyName: input.companyName,
         ownerEmail: email,

@@ -23,7 +23,7 @@ type FinishDeps = Pick<
 export type OAuthOutcome = { is: 'session'; grant: SessionGrant } | { is: 'pending'; token: string };
 
 /** Minutes in which a new user may choose the company's name. */
-const PENDING_TTL_MINUTES = 15;
+export const PENDING_TTL_MINUTES = 15;
 
 /**
  * The callback of a provider (ACC-29). The state is valid once, in the browser that began. A known identity gets
@@ -42,15 +42,21 @@ export async function finishOAuthLogin(
 ): Promise<OAuthOutcome> {
   const { name, provider } = requireProvider(deps.providers, input.provider);
   const state = input.params.get('state');
-  const secrets = await takeState(deps, { state, provider: name, browserSecret: input.browserSecret });
-  if (!state || !secrets) throw apiError('OAUTH_STATE_INVALID');
+  const { browserSecret } = input;
+  const secrets = await takeState(deps, { state, provider: name, browserSecret });
+  if (!state || !browserSecret || !secrets) throw apiError('OAUTH_STATE_INVALID');
   const identity = await provider.identify({ params: input.params, state, ...secrets }).catch((cause) => {
     throw apiError('OAUTH_UPSTREAM_FAILED', { cause });
   });
   const { email } = identity;
   if (!email || !identity.emailVerified) throw apiError('OAUTH_EMAIL_UNVERIFIED');
   const outcome = await deps.db.transaction((sql) =>
-    settle(deps, sql, { provider: name, identity: { ...identity, email }, traceId: input.traceId }),
+    settle(deps, sql, {
+      provider: name,
+      identity: { ...identity, email },
+      browserSecret,
+      traceId: input.traceId,
+    }),
   );
   if (outcome.is === 'session') {
     const { user_id, company_id } = outcome.grant.session;
@@ -78,6 +84,7 @@ async function settle(
   input: {
     provider: ProviderName;
     identity: ProviderIdentity & { email: string };
+    browserSecret: string;
     traceId: string | null;
   },
 ): Promise<OAuthOutcome> {
@@ -88,7 +95,7 @@ async function settle(
     [provider, identity.subject],
   );
   const user = known ?? (await findByAddress(deps, sql, identity.email));
-  if (!user) return { is: 'pending', token: await writePending(deps, sql, provider, identity) };
+  if (!user) return { is: 'pending', token: await writePending(deps, sql, input) };
   if (user.company_status === 'deleted') throw apiError('ACCOUNT_DELETED');
   if (user.company_status !== 'active' && !isUsersSuperadmin(user, deps.settings.superadminEmails))
     throw apiError('COMPANY_SUSPENDED');
@@ -125,15 +132,23 @@ async function findUser(sql: Sql, where: string, values: unknown[]): Promise<Acc
 export interface PendingProfile {
   email: string;
   name: string;
+  /** As `browserHashOf` gives it. Absent in those of the release before. */
+  browserHash?: string;
+}
+
+/** The browser that logged in at the provider. */
+export function browserHashOf(browserSecret: string): string {
+  return hashSecret(browserSecret).toString('base64url');
 }
 
 async function writePending(
   deps: FinishDeps,
   sql: Sql,
-  provider: ProviderName,
-  identity: ProviderIdentity & { email: string },
+  input: { provider: ProviderName; identity: ProviderIdentity & { email: string }; browserSecret: string },
 ): Promise<string> {
+  const { provider, identity } = input;
   const token = newSecret();
+  const browserHash = browserHashOf(input.browserSecret);
   const name = identity.name?.trim().slice(0, 255) || beforeFirst(identity.email, '@');
   await sql.query(
     `INSERT INTO oauth_pending (token_hash, provider, subject, profile, expires_at) VALUES ($1, $2, $3, $4, $5)`,
@@ -141,7 +156,7 @@ async function writePending(
       hashSecret(token),
       provider,
       identity.subject,
-      deps.cipher.seal({ email: identity.email, name } satisfies PendingProfile),
+      deps.cipher.seal({ email: identity.email, name, browserHash } satisfies PendingProfile),
       new Date(deps.clock.now().getTime() + PENDING_TTL_MINUTES * MINUTE_MS),
     ],
   );
