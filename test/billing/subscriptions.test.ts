@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { runDueTask } from '@posthorn/core/billing/run-provider-tasks.ts';
 import { createCipher } from '@posthorn/core/platform/encryption.ts';
 import {
   CARD_CVV,
@@ -400,6 +401,45 @@ describe('POST /v1/billing/subscriptions/{id}/cancel', () => {
 describe('the items of a subscription', () => {
   const add = (key: string, id: unknown, body: unknown) =>
     billing.call('POST', `${PATH}/${id}/items`, { key, body });
+
+  it('keep their prices when the catalog changes, until the plan is changed', async (t) => {
+    const { apiKey, subscription } = await withSubscription(billing, {
+      addons: [{ code: 'extra_user', quantity: 2 }],
+    });
+    const raise = (byCents: number) =>
+      billing.parts.db.query(
+        `WITH plans AS (UPDATE billing.plans SET price_cents = price_cents + $1)
+         UPDATE billing.addons SET price_cents = price_cents + $1 WHERE code = 'extra_user'`,
+        [byCents],
+      );
+    /** The lines that the company sees, and what the provider charges for the next invoice. */
+    const terms = async () => {
+      while (await runDueTask(billing.billing));
+      const { items } = (await billing.call('GET', `${PATH}/current`, { key: apiKey })).body;
+      const payments = await billing.billing.provider.listPayments(subscription.asaas_subscription_id);
+      return {
+        prices: items.map((item: { unit_price_cents: number }) => item.unit_price_cents),
+        next: payments.find(({ isPending }) => isPending)!.valueCents,
+      };
+    };
+    await raise(1_000);
+    t.after(() => raise(-1_000));
+    assert.equal((await add(apiKey, subscription.id, { addon_code: 'extra_instance' })).status, 202);
+    const before = { prices: [4_990, 990, 1_990], next: 4_990 + 2 * 990 + 1_990 };
+    assert.deepEqual(await terms(), before);
+    const at = billing.parts.clock.now();
+    await billing.deliver(paymentEvent('PAYMENT_RECEIVED', subscription, { at }));
+    await drainEvents(billing);
+    assert.deepEqual(await terms(), before);
+    const change = { key: apiKey, body: { new_plan_code: 'pro_monthly' } };
+    assert.equal((await billing.call('POST', `${PATH}/${subscription.id}/change-plan`, change)).status, 202);
+    assert.equal((await terms()).next, 15_990 + 2 * 1_990 + 1_990);
+    billing.parts.clock.advance(1_000);
+    const later = billing.parts.clock.now();
+    await billing.deliver(paymentEvent('PAYMENT_RECEIVED', subscription, { at: later }));
+    await drainEvents(billing);
+    assert.deepEqual((await terms()).prices, [15_990, 1_990, 1_990]);
+  });
 
   it('adds an add-on: active at once, billed by the next invoice', async () => {
     const { apiKey, subscription } = await withSubscription(billing);

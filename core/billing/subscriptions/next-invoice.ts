@@ -10,17 +10,25 @@ export interface NextInvoice {
   valueCents: number;
 }
 
-/** The next invoice of a subscription: the scheduled plan, else the present one, and all add-ons. */
+/**
+ * The next invoice of a subscription: the scheduled plan, else the present one, and all add-ons. Until the plan changes, each
+ * line has the price that its company sees, also when the catalog has another one by now.
+ */
 export async function readNextInvoice(sql: Sql, subscriptionId: number): Promise<NextInvoice> {
   const { rows } = await sql.query<{
     code: string;
     display_name: string;
     cycle: BillingCycle;
     price_cents: number;
-    addons: { quantity: number; priceCents: number; cycle: BillingCycle }[] | null;
+    present_cents: number | null;
+    addons: { quantity: number; presentCents: number; priceCents: number; cycle: BillingCycle }[] | null;
   }>(
     `SELECT plan.code, plan.display_name, plan.cycle, plan.price_cents,
-            (SELECT json_agg(json_build_object('quantity', item.quantity, 'priceCents', addon.price_cents, 'cycle', addon.cycle))
+            (SELECT unit_price_cents FROM billing.subscription_items item
+             WHERE item.subscription_id = subscription.id AND item.type = 'plan' AND item.code = plan.code
+               AND item.removed_at IS NULL) AS present_cents,
+            (SELECT json_agg(json_build_object('quantity', item.quantity, 'presentCents', item.unit_price_cents,
+               'priceCents', addon.price_cents, 'cycle', addon.cycle))
              FROM billing.subscription_items item JOIN billing.addons addon ON addon.code = item.code
              WHERE item.subscription_id = subscription.id AND item.type = 'addon' AND item.removed_at IS NULL) AS addons
      FROM billing.subscriptions subscription
@@ -28,10 +36,11 @@ export async function readNextInvoice(sql: Sql, subscriptionId: number): Promise
      WHERE subscription.id = $1`,
     [subscriptionId],
   );
-  const { code, display_name, cycle, price_cents, addons } = oneRow(rows);
+  const { code, display_name, cycle, price_cents, present_cents, addons } = oneRow(rows);
+  const stays = present_cents !== null;
   const valueCents = (addons ?? []).reduce(
-    (sum, addon) => sum + addon.quantity * addonPriceCents(addon, cycle),
-    price_cents,
+    (sum, addon) => sum + addon.quantity * (stays ? addon.presentCents : addonPriceCents(addon, cycle)),
+    present_cents ?? price_cents,
   );
   return { planCode: code, planName: display_name, cycle, valueCents };
 }

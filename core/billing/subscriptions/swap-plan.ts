@@ -29,8 +29,8 @@ export async function decidePaidPlan(
 }
 
 /**
- * Applies a payment to the items: a scheduled plan takes its place (BIL-8), add-ons are priced by its cycle,
- * and those that waited for an invoice have had it. The money of a card that had paid before this plan was scheduled brings
+ * Applies a payment to the items: a scheduled plan takes its place (BIL-8) and add-ons are priced anew, by its cycle;
+ * those that waited for an invoice have had it. The money of a card that had paid before this plan was scheduled brings
  * the plan that it had paid for, unless a later payment was received before it: the scheduled one waits for the next
  * payment. Changes nothing on a subscription that was over when it was paid.
  */
@@ -42,6 +42,7 @@ export async function swapPlan(
     code: string;
     cycle: BillingCycle;
     price_cents: number;
+    changes: boolean;
     closed: boolean;
     cancelled_at: Date | null;
     cancelled_seq: number | null;
@@ -51,8 +52,8 @@ export async function swapPlan(
        FROM billing.charge_facts fact JOIN billing.charges charge ON charge.id = fact.charge_id
        WHERE charge.subscription_id = $1 AND fact.status IN ('confirmed', 'received')
        GROUP BY fact.charge_id)
-     SELECT plan.code, plan.cycle, plan.price_cents, subscription.closed_at IS NOT NULL AS closed,
-            subscription.cancelled_at, subscription.cancelled_seq
+     SELECT plan.code, plan.cycle, plan.price_cents, plan.code <> subscription.plan_code AS changes,
+            subscription.closed_at IS NOT NULL AS closed, subscription.cancelled_at, subscription.cancelled_seq
      FROM billing.subscriptions subscription
      JOIN billing.plans plan ON plan.code = CASE
        WHEN subscription.next_plan_code IS NULL THEN subscription.plan_code
@@ -76,15 +77,24 @@ export async function swapPlan(
      WHERE subscription_id = $1 AND type = 'plan' AND removed_at IS NULL`,
     [input.subscriptionId, plan.code, plan.price_cents],
   );
+  await sql.query(
+    `UPDATE billing.subscription_items SET scheduled_for_next_cycle = false
+     WHERE subscription_id = $1 AND type = 'addon' AND removed_at IS NULL`,
+    [input.subscriptionId],
+  );
+  if (plan.changes) await priceAddons(sql, input.subscriptionId, plan.cycle);
+}
+
+async function priceAddons(sql: Sql, subscriptionId: number, planCycle: BillingCycle): Promise<void> {
   const addons = await sql.query<{ id: number; price_cents: number; cycle: BillingCycle }>(
     `SELECT item.id, addon.price_cents, addon.cycle
      FROM billing.subscription_items item JOIN billing.addons addon ON addon.code = item.code
      WHERE item.subscription_id = $1 AND item.type = 'addon' AND item.removed_at IS NULL`,
-    [input.subscriptionId],
+    [subscriptionId],
   );
   for (const { id, price_cents, cycle } of addons.rows)
-    await sql.query(
-      'UPDATE billing.subscription_items SET unit_price_cents = $2, scheduled_for_next_cycle = false WHERE id = $1',
-      [id, addonPriceCents({ priceCents: price_cents, cycle }, plan.cycle)],
-    );
+    await sql.query('UPDATE billing.subscription_items SET unit_price_cents = $2 WHERE id = $1', [
+      id,
+      addonPriceCents({ priceCents: price_cents, cycle }, planCycle),
+    ]);
 }
