@@ -9,7 +9,6 @@ export interface CookieSettings {
 
 /** Ties a login at a provider, and the sign-up that follows, to the browser that started it. */
 export const OAUTH_COOKIE = 'svc_oauth';
-const OAUTH_COOKIE_PATH = '/v1/auth/oauth';
 
 /**
  * The `Set-Cookie` values of a session. Scripts cannot read the refresh token; the console's scripts read the
@@ -35,19 +34,22 @@ export function clearedCookies(settings: CookieSettings): string[] {
 }
 
 export function oauthCookie(settings: CookieSettings, secret: string, maxAge: number): string {
-  return cookie(settings, OAUTH_COOKIE, secret, { maxAge, httpOnly: true, path: OAUTH_COOKIE_PATH });
+  return cookie(settings, OAUTH_COOKIE, secret, { maxAge, httpOnly: true });
 }
 
-/** Lax: sent when a provider redirects back, not with posts from other sites. */
+/**
+ * Lax: sent when a provider redirects back, not with posts from other sites. For every path: only the proxy in front knows
+ * behind which one browsers see the API.
+ */
 function cookie(
   settings: CookieSettings,
   name: string,
   value: string,
-  options: { maxAge: number; httpOnly?: boolean; path?: string },
+  options: { maxAge: number; httpOnly?: boolean },
 ): string {
   return [
     `${name}=${value}`,
-    `Path=${options.path ?? '/'}`,
+    'Path=/',
     `Max-Age=${options.maxAge}`,
     'SameSite=Lax',
     ...(options.httpOnly ? ['HttpOnly'] : []),

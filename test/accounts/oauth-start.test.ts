@@ -49,12 +49,32 @@ describe('GET /v1/auth/oauth/{provider}/start', () => {
     for (const state of states) assert.ok(!rows.some(({ row }) => row.includes(state)));
   });
 
-  test('302: the cookie is HttpOnly, for this path alone, and lasts until a sign-up has to be complete', async () => {
+  test('302: the cookie is HttpOnly and lasts until a sign-up has to be complete', async () => {
     const answer = await setup.server.api('GET', '/v1/auth/oauth/google/start');
     assert.match(
       answer.setCookies.svc_oauth!,
-      /Path=\/v1\/auth\/oauth; Max-Age=1500; SameSite=Lax; HttpOnly; Secure/,
+      /Path=\/; Max-Age=1500; SameSite=Lax; HttpOnly; Secure/,
     );
+  });
+
+  test('302: a browser sends the cookie back to an API that is reached behind a path', async () => {
+    const behind = await startAccountServer({
+      PUBLIC_URL: `${CALLBACK_BASE}/posthorn`,
+      OAUTH_GITHUB_ENABLED: 'true',
+      OAUTH_GITHUB_CLIENT_ID: 'x',
+      OAUTH_GITHUB_CLIENT_SECRET: 'y',
+    });
+    try {
+      const answer = await behind.api('GET', '/v1/auth/oauth/github/start');
+      const target = new URL(answer.headers.get('location')!);
+      const callback = target.searchParams.get('redirect_uri')!;
+      assert.equal(callback, `${CALLBACK_BASE}/posthorn/v1/auth/oauth/github/callback`);
+      const path = /Path=([^;]+)/.exec(answer.setCookies.svc_oauth!)![1]!;
+      // RFC 6265, 5.1.4: the cookie's path begins that of the request.
+      assert.ok(new URL(callback).pathname.startsWith(path), path);
+    } finally {
+      await behind.close();
+    }
   });
 
   test('400 OAUTH_PROVIDER_INVALID, as JSON and as a redirect', async () => {
