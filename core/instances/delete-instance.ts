@@ -7,7 +7,7 @@ import type { Db, Sql } from '../platform/database/db.ts';
 import type { Orm } from '../platform/database/orm.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import { webhookNotification } from '../webhooks/notifications.ts';
-import { removeDeviceState } from './device-state.ts';
+import { removeRemains } from './device-state.ts';
 import { loadInstance } from './find-instance.ts';
 
 /** How long the network gets to take the logout; then the instance goes without. */
@@ -47,19 +47,15 @@ export async function deleteInstance(
     // statements below see every row there will ever be.
     await client.query('DELETE FROM instances WHERE id = $1', [id]);
     while (await failFirst(deps, client, tell, id));
-    await client.query('DELETE FROM scheduled_sends WHERE instance_id = $1', [id]);
-    await client.query('DELETE FROM chat_guards WHERE instance_id = $1', [id]);
+    await client.query('DELETE FROM scheduled_sends WHERE instance_id = $1 AND finished_at IS NULL', [id]);
     await client.query('DELETE FROM usage_minutes WHERE instance_id = $1', [id]);
-    await removeDeviceState(client, id);
-    await client.query('DELETE FROM chat_groups WHERE instance_id = $1', [id]);
-    await client.query('DELETE FROM lids WHERE instance_id = $1', [id]);
-    await client.query('DELETE FROM network_inbox WHERE instance_id = $1', [id]);
-    await client.query('DELETE FROM session_keys WHERE instance_id = $1', [id]);
     return { webhookIds: webhooks.rows.map((webhook) => webhook.id) };
   });
   deps.bus.notify('instance', id);
   // Workers send nothing more of the deliveries that they hold for them.
   for (const webhookId of webhookIds) deps.bus.notify('deliveries', webhookNotification(webhookId));
+  // Not in that transaction, since it may be millions of rows. The retention job removes what is left here.
+  await removeRemains(deps.db, id).catch(() => 0);
 }
 
 function inTelling<T>(

@@ -82,37 +82,48 @@ const TABLES = [
   'device_syncs',
   'status_feed',
   'status_views',
-];
-
-/** Removes all of it, with the notes and the statuses, for an instance that is deleted. */
-export async function removeDeviceState(sql: Sql, instanceId: string): Promise<void> {
-  for (const table of TABLES) await sql.query(`DELETE FROM ${table} WHERE instance_id = $1`, [instanceId]);
-}
-
-/** Also what else is written without that lock: by the API, of which a process may have stood still, and by recorders. */
-const SWEPT = [
-  ...TABLES,
   'scheduled_sends',
   'chat_guards',
   'chat_groups',
   'lids',
   'network_inbox',
   'work_tries',
+  'session_keys',
 ];
 
+/** Rows that one statement removes: the streams of all companies wait for the oldest transaction that writes. */
+const BATCH = 5_000;
+
+/** Removes all that is kept of an instance that was deleted, except its messages and media. Gives how many rows went. */
+export async function removeRemains(db: Db, instanceId: string): Promise<number> {
+  let removed = 0;
+  for (const table of TABLES) {
+    let gone: number;
+    do {
+      const { rowCount } = await db.query(
+        `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(SELECT ctid FROM ${table} WHERE instance_id = $1 LIMIT ${BATCH}))`,
+        [instanceId],
+      );
+      gone = rowCount ?? 0;
+      removed += gone;
+    } while (gone === BATCH);
+  }
+  return removed;
+}
+
 /**
- * Removes what was written of an instance while it was deleted: a recorder that began before and committed afterwards.
+ * Removes what a process left that ended while it deleted an instance, and what was written meanwhile: by a recorder that began
+ * before and committed afterwards, or by the API, of which a process may have stood still.
  * It takes no lock for that on the rows of instances, which every batch of arrivals would pay for.
  */
 export async function sweepDeviceState(db: Db): Promise<number> {
-  let removed = 0;
-  for (const table of SWEPT) {
+  const found = new Set<string>();
+  for (const table of TABLES) {
     const { rows } = await db.query<{ instance_id: string }>(gone(table));
-    for (const { instance_id } of rows) {
-      const done = await db.query(`DELETE FROM ${table} WHERE instance_id = $1`, [instance_id]);
-      removed += done.rowCount ?? 0;
-    }
+    for (const { instance_id } of rows) found.add(instance_id);
   }
+  let removed = 0;
+  for (const instanceId of found) removed += await removeRemains(db, instanceId);
   return removed;
 }
 

@@ -158,6 +158,57 @@ describe('instances of a company', () => {
     assert.deepEqual([again.status, again.body.error_code], [404, 'INSTANCE_NOT_FOUND']);
   });
 
+  test('deleting removes all that is kept of the instance, and no transaction removes more than 5,000 rows of it', async () => {
+    const { db } = api.parts;
+    const [gone, stays] = [(await create('Large')).body.id, (await create('Small')).body.id];
+    const rows = 6_000;
+    const fill = async (id: string, count: number) => {
+      const jids = `SELECT $1::uuid AS id, $2::integer AS company, nth || '@s.whatsapp.net' AS jid, nth FROM generate_series(1, $3) AS nth`;
+      const of = (insert: string) =>
+        db.query(insert.replace('FROM jids', `FROM (${jids}) AS jids`), [id, owner.companyId, count]);
+      await of(
+        `INSERT INTO chats (instance_id, company_id, chat_jid, active_at, updated_at) SELECT id, company, jid, now(), now() FROM jids`,
+      );
+      await of(
+        `INSERT INTO contacts (instance_id, company_id, jid, name, updated_at) SELECT id, company, jid, jid, now() FROM jids`,
+      );
+      await of(
+        `INSERT INTO chat_guards (instance_id, company_id, chat_jid, score_at) SELECT id, company, jid, now() FROM jids`,
+      );
+      await of(
+        `INSERT INTO session_keys (instance_id, company_id, kind, id, sealed) SELECT id, company, 'session', jid, '' FROM jids`,
+      );
+    };
+    await fill(gone, rows);
+    await fill(stays, 1);
+    const tables = ['chats', 'contacts', 'chat_guards', 'session_keys'];
+    await db.query('CREATE TABLE removed_rows (tx text, removed bigint)');
+    await db.query(`
+      CREATE FUNCTION note_removed() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        INSERT INTO removed_rows SELECT pg_current_xact_id()::text, count(*) FROM removed;
+        RETURN NULL;
+      END $$`);
+    for (const table of tables)
+      await db.query(
+        `CREATE TRIGGER note AFTER DELETE ON ${table} REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION note_removed()`,
+      );
+    assert.equal((await api.call('DELETE', `/v1/instances/${gone}`, { key: owner.apiKey })).status, 204);
+    for (const table of tables) {
+      const { rows: left } = await db.query(
+        `SELECT instance_id, count(*) AS n FROM ${table} WHERE instance_id IN ($1, $2) GROUP BY 1`,
+        [gone, stays],
+      );
+      assert.deepEqual(left, [{ instance_id: stays, n: 1 }], table);
+    }
+    const { rows: noted } = await db.query<{ most: number; all: number }>(
+      `SELECT max(removed)::integer AS most, sum(removed)::integer AS all
+       FROM (SELECT sum(removed) AS removed FROM removed_rows GROUP BY tx) AS transactions`,
+    );
+    assert.equal(noted[0]!.all, rows * tables.length);
+    assert.ok(noted[0]!.most <= 5_000, `one transaction removed ${noted[0]!.most} rows`);
+  });
+
   test('a superadmin reaches the instance of any company by its id, and lists only the platform’s', async () => {
     const { rows } = await api.parts.db.query<{ id: number }>(
       `SELECT id FROM users WHERE email = 'root@platform.test'`,
