@@ -27,6 +27,12 @@ export interface ChatRow {
 
 const PREVIEW_CHARS = 100;
 
+/**
+ * `chats` and `contacts` sort their addresses by "C", and other tables do not: compared with a column of these as it is, an address
+ * is looked for by no index of theirs.
+ */
+const JID = 'page.chat_jid COLLATE "default"';
+
 /** The shown columns of the chats of a query named `page`, which has rows of `chats`. Reads by primary keys alone. */
 export const SHOWN_CHATS = `
 SELECT page.chat_jid, ${nameSql('page')} AS name, page.unread_count, page.marked_unread, page.archived, page.pinned, page.muted_until,
@@ -37,13 +43,13 @@ SELECT page.chat_jid, ${nameSql('page')} AS name, page.unread_count, page.marked
                        message.content->>'body_text', ''), ${PREVIEW_CHARS})
     ELSE '' END AS preview,
   (SELECT array_agg(link.label_id ORDER BY length(link.label_id), link.label_id) FROM label_links link
-   WHERE link.instance_id = page.instance_id AND link.chat_jid = page.chat_jid AND link.message_key = ''
+   WHERE link.instance_id = page.instance_id AND link.chat_jid = ${JID} AND link.message_key = ''
      AND link.associated) AS labels,
   CASE WHEN EXISTS (SELECT FROM instances i JOIN network_drivers d ON d.name = i.driver
                     WHERE i.id = page.instance_id AND 'unprompted' = ANY (d.lacks))
-    THEN ${lastReceivedSql('page.instance_id', 'page.chat_jid')} END AS last_received_at
+    THEN ${lastReceivedSql('page.instance_id', JID)} END AS last_received_at
 FROM page
-LEFT JOIN chat_groups circle ON circle.instance_id = page.instance_id AND circle.jid = page.chat_jid
+LEFT JOIN chat_groups circle ON circle.instance_id = page.instance_id AND circle.jid = ${JID}
 LEFT JOIN contacts person ON person.instance_id = page.instance_id AND person.jid = page.chat_jid
 LEFT JOIN messages message ON message.id = page.last_message_id AND message.instance_id = page.instance_id`;
 
