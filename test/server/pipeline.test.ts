@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { c, route } from '@posthorn/contract/route-meta.ts';
@@ -366,6 +367,18 @@ describe('the pipeline that every request passes', () => {
       request.end();
     });
     assert.equal(status, 200);
+  });
+
+  test('a refused handshake ends its connection, also when the client keeps its side open', async () => {
+    const accepted = once(app.server, 'connection') as Promise<[Socket]>;
+    const client = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    client.write('GET /things/1 HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+    const [socket] = await accepted;
+    const text = Buffer.concat(await client.toArray()).toString();
+    await waitFor(() => socket.destroyed);
+    client.destroy();
+    assert.match(text, /^HTTP\/1\.1 401 /);
+    assert.match(text, /"error_code":"UNAUTHORIZED"/);
   });
 
   test('a connection is used again after a refusal', async () => {
