@@ -45,10 +45,13 @@ export async function readMultipart({ spool }: { spool: Spool }, request: Incomi
   };
 
   const parser = openParser(request);
-  parser.on('field', (name, value, { nameTruncated, valueTruncated }) => {
+  // The parser gives undefined for what it cannot read. A listener that throws behind a slow file ends the process.
+  parser.on('field', (name?: string, value?: string, info?: busboy.FieldInfo) => {
     if (failure !== undefined) return;
+    if (name === undefined) return void fail(malformed());
+    if (value === undefined) return void fail(refusal(`${name}: must be UTF-8`));
     fieldBytes += Buffer.byteLength(name) + Buffer.byteLength(value);
-    if (nameTruncated || valueTruncated) fail(refusal(`${name.slice(0, 50)}: is too long`));
+    if (info?.nameTruncated || info?.valueTruncated) fail(refusal(`${name.slice(0, 50)}: is too long`));
     else if (value.includes('\0')) fail(refusal(`${name}: has characters that cannot be stored`));
     else if (fieldBytes > JSON_BODY_MAX_BYTES) fail(apiError('PAYLOAD_TOO_LARGE'));
     else fields.push([name, value]);
@@ -78,7 +81,7 @@ export async function readMultipart({ spool }: { spool: Spool }, request: Incomi
     await pipeline(upTo(request, FORM_MAX_BYTES), parser, { signal: stop.signal });
   } catch (cause) {
     // If the file itself was refused, that error stopped the parser and takes precedence over this one.
-    fail(cause instanceof MediaRejected ? cause : refusal('failed to parse multipart form', cause));
+    fail(cause instanceof MediaRejected ? cause : malformed(cause));
   }
   const spooled = await spooling;
   if (failure !== undefined) {
@@ -92,8 +95,12 @@ function openParser(request: IncomingMessage): busboy.Busboy {
   try {
     return busboy({ headers: request.headers, defParamCharset: 'utf8', limits: LIMITS });
   } catch (cause) {
-    throw refusal('failed to parse multipart form', cause);
+    throw malformed(cause);
   }
+}
+
+function malformed(cause?: unknown) {
+  return refusal('failed to parse multipart form', cause);
 }
 
 function refusal(message: string, cause?: unknown) {
