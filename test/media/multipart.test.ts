@@ -62,4 +62,12 @@ describe('a multipart form', () => {
       await assert.rejects(read(...chunks), { code: 'BAD_REQUEST' });
     });
   }
+
+  test('with a refused field before its file is refused at once', async () => {
+    const refused = part('name="caption"', 'a\0b\r\n');
+    await assert.rejects(read(Buffer.concat([refused, Buffer.from(`${FILE}conte`)]), Buffer.from(`nt${END}`)), {
+      code: 'BAD_REQUEST',
+      publicMessage: 'caption: has characters that cannot be stored',
+    });
+  });
 });

@@ -58,7 +58,8 @@ export async function readMultipart({ spool }: { spool: Spool }, request: Incomi
   });
   parser.on('file', (name, stream, { filename, mimeType }) => {
     stream.on('error', () => undefined);
-    if (name !== 'file') {
+    // The parser goes on to the end of its chunk when it was stopped, and then ends no file that it began.
+    if (name !== 'file' || failure !== undefined) {
       stream.resume();
       return;
     }
