@@ -42,6 +42,7 @@ describe('a multipart form', () => {
       'hi',
       'Content-Type: text/plain; charset=foo\r\n',
     ),
+    'a field that is not UTF-8': part('name="caption"', Buffer.from('S\xe3o', 'latin1')),
     'a field with an empty name': part('name=""', 'hi'),
   };
   for (const [what, field] of Object.entries(oddFields)) {
@@ -65,9 +66,26 @@ describe('a multipart form', () => {
 
   test('with a refused field before its file is refused at once', async () => {
     const refused = part('name="caption"', 'a\0b\r\n');
-    await assert.rejects(read(Buffer.concat([refused, Buffer.from(`${FILE}conte`)]), Buffer.from(`nt${END}`)), {
-      code: 'BAD_REQUEST',
-      publicMessage: 'caption: has characters that cannot be stored',
-    });
+    await assert.rejects(
+      read(Buffer.concat([refused, Buffer.from(`${FILE}conte`)]), Buffer.from(`nt${END}`)),
+      {
+        code: 'BAD_REQUEST',
+        publicMessage: 'caption: has characters that cannot be stored',
+      },
+    );
+  });
+
+  test('may say the encoding of its texts', async () => {
+    const fields = [
+      'Content-Type: text/plain; charset=UTF-8',
+      'Content-Type: text/plain; charset=iso-8859-1',
+    ].map((type, nth) =>
+      part(`name="caption"`, Buffer.from('São\r\n', nth === 0 ? 'utf8' : 'latin1'), `${type}\r\n`),
+    );
+    const { fields: found } = await read(Buffer.concat([...fields, Buffer.from('--b--\r\n')]));
+    assert.deepEqual(found, [
+      ['caption', 'São'],
+      ['caption', 'São'],
+    ]);
   });
 });

@@ -49,7 +49,8 @@ export async function readMultipart({ spool }: { spool: Spool }, request: Incomi
   parser.on('field', (name?: string, value?: string, info?: busboy.FieldInfo) => {
     if (failure !== undefined) return;
     if (name === undefined) return void fail(malformed());
-    if (value === undefined) return void fail(refusal(`${name}: must be UTF-8`));
+    // Letters that are not UTF-8 come as replacement characters, and would be sent so.
+    if (value === undefined || value.includes('\ufffd')) return void fail(refusal(`${name}: must be UTF-8`));
     fieldBytes += Buffer.byteLength(name) + Buffer.byteLength(value);
     if (info?.nameTruncated || info?.valueTruncated) fail(refusal(`${name.slice(0, 50)}: is too long`));
     else if (value.includes('\0')) fail(refusal(`${name}: has characters that cannot be stored`));
