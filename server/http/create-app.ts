@@ -53,6 +53,7 @@ export interface HttpApp {
 const KEEP_ALIVE_MS = 72_000;
 /** How often Node checks for headers that do not arrive. */
 const CHECK_CONNECTIONS_MS = 1_000;
+const NO_HOST = { message: 'the header Host is required' };
 
 /**
  * An Express application that gives every answer in our format, also for unknown routes, bad bodies and bad
@@ -72,14 +73,18 @@ export function createApp(deps: AppDeps): HttpApp {
     app(request, response, (err?: unknown) => finish(request, response, err));
   };
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    if (request.headers.host === undefined && request.httpVersion === '1.1')
+      finish(request as Request, response as Response, apiError('BAD_REQUEST', NO_HOST));
     // Express would answer a preflight itself, without our headers.
-    if (request.method === 'OPTIONS') answerPreflight(deps, request, response);
+    else if (request.method === 'OPTIONS') answerPreflight(deps, request, response);
     else handle(request as Request, response as Response);
   };
   // Only WebSocket upgrades: HTTP/2 clients offer h2c with ordinary requests.
   const server = createServer(
     {
       ...classesOf(app),
+      // Node's own answers would have another form, and be none that `inTurns` knows.
+      requireHostHeader: false,
       shouldUpgradeCallback: isWebSocket,
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: CHECK_CONNECTIONS_MS,
@@ -92,6 +97,8 @@ export function createApp(deps: AppDeps): HttpApp {
   });
   const closer = createHttpServerCloser(server);
   server.on('clientError', answerBadHttp);
+  // No expectation but 100-continue means anything to us: a server may pass over others (RFC 9110 10.1.1).
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   // Node's types say Duplex, because TLS servers may give one; a plain server gives the socket.
   server.on('upgrade', (request, socket, head) =>
     runUpgrade(serve, request, { socket: socket as Socket, head }),

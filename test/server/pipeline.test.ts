@@ -289,6 +289,25 @@ describe('the pipeline that every request passes', () => {
     assert.match(answer, /"error_code":"BAD_REQUEST"/);
   });
 
+  test('what Node would answer by itself is answered with the envelope, also before an upgrade', async () => {
+    const upgrade = 'GET /open HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
+    for (const [head, status, code] of [
+      ['GET /nowhere HTTP/1.1\r\nHost: x\r\nExpect: foo\r\n\r\n', 404, 'NOT_FOUND'],
+      ['GET /open HTTP/1.1\r\n\r\n', 400, 'BAD_REQUEST'],
+    ] as const) {
+      const client = connect(port, '127.0.0.1', () => client.write(head + upgrade));
+      let text = '';
+      client.on('data', (chunk) => {
+        text += chunk;
+      });
+      await waitFor(() => text.includes('{"ok":true}'));
+      client.destroy();
+      assert.match(text, new RegExp(`^HTTP/1\\.1 ${status} `));
+      assert.match(text, new RegExp(`"error_code":"${code}"`));
+      assert.equal(/x-trace-id: (\S+)/i.exec(text)?.[1], /"trace_id":"([^"]+)"/.exec(text)?.[1]);
+    }
+  });
+
   test('a handler that fails, or breaks the contract, is a 500 without details', async () => {
     for (const how of ['throws', 'undocumented', 'status', 'extra', 'wrong']) {
       const before = logged.length;
