@@ -34,7 +34,7 @@ export const forward = rule({
     return {
       type: target.type,
       chatJid: jidOf(to),
-      content: contentOf(target),
+      content: forwardedContent(target.content),
       mediaId: target.mediaId ?? undefined,
       forwardingScore: isMarked(target) ? target.forwardingScore + 1 : undefined,
       payload: { source: { chat: target.chatJid, ...wireTarget(target) } },
@@ -47,7 +47,7 @@ function isMarked(source: KnownMessage): boolean {
 }
 
 /** The forwarded content, without what was addressed to people of the other chat. */
-function contentOf(source: KnownMessage): Record<string, unknown> {
-  const { mentions: _, status_reply: __, ...content } = source.content;
+export function forwardedContent(source: Record<string, unknown>): Record<string, unknown> {
+  const { mentions: _, status_reply: __, ...content } = source;
   return content;
 }

@@ -1,9 +1,11 @@
 import { phoneOf } from '@posthorn/contract/jid.ts';
 import { INBOUND_FAMILIES } from '@posthorn/contract/message-types.ts';
+import { forwardedContent } from '../content/forward.ts';
 import { buildEvent, subjectOf } from '../events/build-event.ts';
 import type { NewEvent } from '../events/insert-events.ts';
 import { CHAT_JID_SQL } from '../lids/chat-sql.ts';
 import type { Sql } from '../platform/database/db.ts';
+import { networkIdOf, plainIdOf } from '../platform/ids.ts';
 import { changePosted, wordsOf } from '../status/record-posted.ts';
 import { outboundFamily } from './message-events.ts';
 
@@ -67,8 +69,27 @@ export async function applyEdit(
     change.at,
   ]);
   if (isStatusReply(message)) await changePosted(sql, message, wordsOf(content));
+  await changeForwards(sql, message, content);
   return [eventOf(message, 'message.edited', { ...changedFamily(message, change.at), content }, now)];
 }
+
+/** Forwards that wait to be sent: the network copies what the message says by then. One that is just ending stays as it is. */
+async function changeForwards(
+  sql: Sql,
+  { id, instance_id, chat_jid, network_id }: ChangedMessage,
+  content: Record<string, unknown>,
+): Promise<void> {
+  const source = { id: plainIdOf(network_id) ?? networkIdOf(id), chat: chat_jid };
+  const [of, words] = [JSON.stringify(source), JSON.stringify(forwardedContent(content))];
+  await sql.query(CHANGE_FORWARDS, [instance_id, of, words]);
+}
+
+const CHANGE_FORWARDS = `
+UPDATE messages SET content = $3 WHERE id = ANY (ARRAY(
+  SELECT m.id FROM outbox o JOIN messages m ON m.id = o.message_id
+  WHERE o.instance_id = $1 AND o.operation = 'forward' AND o.payload -> 'source' @> $2::jsonb
+  FOR NO KEY UPDATE OF m SKIP LOCKED
+))`;
 
 /** Edits of received messages all have the network's times; those of our own may have ours, which it does not share. */
 function isOvertaken({ direction, edited_at: before }: ChangedMessage, at: Date): boolean {

@@ -149,6 +149,44 @@ describe('forwarding', () => {
     assert.equal(failed.data.reason, 'forward_source_deleted');
   });
 
+  test('behind an edit that waits is shown with the new words, as it is sent', async () => {
+    const theirs = await received('old');
+    const phone = pipeline.newPhone();
+    const ours = await pipeline.send(instance, '/messages/text', { to: phone, text: 'old' });
+    await lastEvent(ours.message_id, 'message.read');
+    await pipeline.sandbox.post('/faults', { kind: 'offline', instance: instance.id });
+    await pipeline.sandbox.post(`/phones/${theirs.phone}/messages`, {
+      to: instance.phone,
+      type: 'edit',
+      message_id: theirs.networkId,
+      text: 'new',
+    });
+    const edit = await pipeline.call(instance, 'PUT', `/messages/${ours.message_id}/edit`, {
+      content: 'new',
+    });
+    assert.equal(edit.status, 202);
+    const recipients = [pipeline.newPhone(), pipeline.newPhone()] as const;
+    const [first, second] = await Promise.all([
+      pipeline.send(instance, '/messages/forward', {
+        to: recipients[0],
+        forward_chat_id: phone,
+        message_id: ours.message_id,
+      }),
+      pipeline.send(instance, '/messages/forward', {
+        to: recipients[1],
+        forward_chat_id: theirs.phone,
+        message_id: theirs.id,
+      }),
+    ]);
+    await pipeline.sandbox.call('DELETE', '/faults');
+    for (const [index, { message_id: id }] of [first, second].entries()) {
+      await lastEvent(id, 'message.sent');
+      const [shown] = await pipeline.shown(recipients[index]!);
+      const { body } = await pipeline.call(instance, 'GET', `/message/${id}`);
+      assert.deepEqual([shown.text, body.content], ['new', { text: 'new' }]);
+    }
+  });
+
   test('that the network cannot do now is tried again, and goes out when it can', async () => {
     const source = await received('later');
     const to = pipeline.newPhone();
