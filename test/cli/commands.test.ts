@@ -4,6 +4,7 @@ import path from 'node:path';
 import { describe, test } from 'node:test';
 import { commands, groups } from '@posthorn/cli/commands.ts';
 import { createProgram } from '@posthorn/cli/program.ts';
+import { documents, readText } from '../docs/rules.ts';
 import { projectRoot } from '../support/process.ts';
 
 const names = commands.map(({ name }) => name);
@@ -68,4 +69,35 @@ describe('the commands', () => {
     });
     for (const name of names) assert.ok(listed.includes(name), `${name} is not in the table`);
   });
+
+  test('are written in the documents as they are taken', async () => {
+    const shown = documents().flatMap((file) => callsIn(readText(file)).map((words) => ({ file, words })));
+    assert.ok(shown.length > 50);
+    const program = createProgram({ version: '0', contextOf: () => Promise.reject(new Error('it ran')) });
+    const quiet = (command: typeof program) => {
+      command.exitOverride().configureOutput({ writeOut: () => undefined, writeErr: () => undefined });
+      command.commands.forEach(quiet);
+    };
+    quiet(program);
+    for (const { file, words } of shown) {
+      const told = await program.parseAsync(words, { from: 'user' }).then(() => '', String);
+      assert.match(told, /it ran|outputHelp/, `${file}: msgctl ${words.join(' ')}`);
+    }
+  });
 });
+
+/** The words behind each `msgctl` in the blocks of a document that are for a shell. */
+function callsIn(markdown: string): string[][] {
+  const script = [...markdown.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)]
+    .map(([, language = '', block]) => (['', 'sh'].includes(language) ? block : ''))
+    .join('')
+    .replaceAll(/\\\n\s*/g, '');
+  const nested = [...script.matchAll(/"\$\(([^"]*)\)"/g)].map(([, call = '']) => call);
+  return [...script.replaceAll(/"\$(?:\w+|\([^"]*\))"/g, '1').split('\n'), ...nested].flatMap((line) => {
+    const [, call] = /\bmsgctl (.*)/.exec(line) ?? [];
+    if (call === undefined) return [];
+    const words = call.match(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g) ?? [];
+    const end = words.findIndex((word) => /^[|>#&;]/.test(word));
+    return [words.slice(0, end < 0 ? undefined : end).map((word) => word.replaceAll(/["']/g, ''))];
+  });
+}
