@@ -6,10 +6,13 @@ import { type NotificationWaits, waitUntilFound } from '../platform/broker/notif
 import type { Db, Sql } from '../platform/database/db.ts';
 import type { Orm } from '../platform/database/orm.ts';
 import type { Clock } from '../platform/process/clock.ts';
+import { withTimeout } from '../platform/process/with-timeout.ts';
 import { webhookNotification } from '../webhooks/notifications.ts';
 import { removeRemains } from './device-state.ts';
 import { loadInstance } from './find-instance.ts';
 
+/** Most instances are gone by then; what is left of a large one goes after the answer. */
+const REMAINS_WAIT_MS = 5_000;
 /** How long the network gets to take the logout; then the instance goes without. */
 const LOGOUT_WAIT_MS = 3_000;
 
@@ -55,7 +58,8 @@ export async function deleteInstance(
   // Workers send nothing more of the deliveries that they hold for them.
   for (const webhookId of webhookIds) deps.bus.notify('deliveries', webhookNotification(webhookId));
   // Not in that transaction, since it may be millions of rows. The retention job removes what is left here.
-  await removeRemains(deps.db, id).catch(() => 0);
+  const removed = removeRemains(deps.db, id).catch(() => undefined);
+  await withTimeout(removed, REMAINS_WAIT_MS, () => undefined);
 }
 
 function inTelling<T>(
