@@ -8,8 +8,10 @@ import { type SaveDeps, saveMedia } from './save-media.ts';
 import type { Spool } from './spool.ts';
 import { requireRoom } from './storage-quota.ts';
 
-/** The total time of a download, as a multiple of the time that it may stall. */
+/** The total time of a download of which hardly anything comes, as a multiple of the time that it may stall. */
 const WHOLE_FACTOR = 12;
+/** A download lasts as long as it needs where it comes at this rate. */
+const LEAST_BYTES_PER_MS = 16;
 
 /**
  * Stores what the network delivered (MED-15). Throws {@link MediaUnusable} `media_empty` or `media_too_large` for
@@ -70,17 +72,16 @@ async function openWithin(open: () => Promise<Readable>, silenceMs: number): Pro
 function watched(source: Readable, silenceMs: number): Readable {
   const stop = () => source.destroy(new Error('the download took too long'));
   const silence = setTimeout(stop, silenceMs);
-  const whole = setTimeout(stop, silenceMs * WHOLE_FACTOR);
+  let untilMs = performance.now() + silenceMs * WHOLE_FACTOR;
   const through = new Transform({
-    transform(chunk, _encoding, done) {
+    transform(chunk: Buffer, _encoding, done) {
+      untilMs += chunk.length / LEAST_BYTES_PER_MS;
+      if (performance.now() > untilMs) return stop();
       silence.refresh();
       done(null, chunk);
     },
   });
-  return pipeline(source, through, () => {
-    clearTimeout(silence);
-    clearTimeout(whole);
-  });
+  return pipeline(source, through, () => clearTimeout(silence));
 }
 
 async function findStored(sql: Sql, instanceId: string, key: string) {

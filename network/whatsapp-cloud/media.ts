@@ -18,7 +18,8 @@ import {
 import { request } from 'undici';
 import { z } from 'zod/v4';
 
-const UPLOAD_MS = 120_000;
+/** An upload of which the network takes nothing for this long, or whose answer takes longer, fails. */
+const UPLOAD_IDLE_MS = 120_000;
 /** A download without a byte from the network for this long fails. */
 const IDLE_MS = 20_000;
 const uploaded = z.object({ id: z.string() });
@@ -28,12 +29,18 @@ export interface MediaAccess {
   graph: GraphAddress;
   token: string;
   phoneNumberId: string;
+  /** Aborts what is under way. */
+  ended?: AbortSignal;
 }
 
-/** Uploads the bytes, and answers the network's id of them, which lives for 30 days. Throws as `askGraph`. */
+/**
+ * Uploads the bytes, and answers the network's id of them, which lives for 30 days. It goes on for as long as the network
+ * takes some. Throws as `askGraph`.
+ */
 export async function uploadMedia(
-  { graph, token, phoneNumberId }: MediaAccess,
+  { graph, token, phoneNumberId, ended }: MediaAccess,
   media: OutboundMedia,
+  { idleMs = UPLOAD_IDLE_MS } = {},
 ): Promise<string> {
   const boundary = `posthorn-${randomUUID()}`;
   const name = media.fileName.replace(/[^\w .-]/g, '_') || 'file';
@@ -49,6 +56,8 @@ export async function uploadMedia(
   bytes.once('error', (err) => {
     ownFailure = err;
   });
+  const idle = new AbortController();
+  const idling = setTimeout(() => idle.abort(), idleMs);
   try {
     const answer = await request(graphUrl(graph, `/${phoneNumberId}/media`), {
       method: 'POST',
@@ -57,8 +66,8 @@ export async function uploadMedia(
         'content-type': `multipart/form-data; boundary=${boundary}`,
         'content-length': String(Buffer.byteLength(head) + media.sizeBytes + Buffer.byteLength(tail)),
       },
-      body: Readable.from(parts(head, bytes, tail)),
-      signal: AbortSignal.timeout(UPLOAD_MS),
+      body: Readable.from(parts(head, bytes, tail, () => void idling.refresh())),
+      signal: ended ? AbortSignal.any([ended, idle.signal]) : idle.signal,
     });
     return uploaded.parse(readGraph(answer.statusCode, await answer.body.text())).id;
   } catch (cause) {
@@ -66,13 +75,17 @@ export async function uploadMedia(
     // An upload without an answer has reached nobody, whatever came in place of it, so it may be repeated.
     throw new GraphUnreachable(false, 'the media could not be uploaded', { cause });
   } finally {
+    clearTimeout(idling);
     bytes.destroy();
   }
 }
 
-async function* parts(head: string, bytes: Readable, tail: string) {
+async function* parts(head: string, bytes: Readable, tail: string, onTaken: () => void) {
   yield Buffer.from(head);
-  yield* bytes;
+  for await (const chunk of bytes) {
+    yield chunk;
+    onTaken();
+  }
   yield Buffer.from(tail);
 }
 
@@ -97,19 +110,20 @@ export async function downloadMedia(access: MediaAccess, media: InboundMedia): P
   const url = new URL(located.parse(found).url);
   // Our token goes to no host that a message names.
   if (!isMediaHost(url, access.graph)) throw new SendRefused('media_invalid');
-  return openUrl(url, access.token);
+  return openUrl(url, access);
 }
 
 function isMediaHost(url: URL, { url: base }: GraphAddress): boolean {
   return (url.protocol === 'https:' && url.host === MEDIA_HOST) || url.origin === new URL(base).origin;
 }
 
-async function openUrl(url: URL, token: string): Promise<Readable> {
+async function openUrl(url: URL, { token, ended }: MediaAccess): Promise<Readable> {
   const asked = {
     // The network answers with an error page to whoever does not say who asks.
     headers: { authorization: `Bearer ${token}`, 'user-agent': 'posthorn' },
     headersTimeout: IDLE_MS,
     bodyTimeout: IDLE_MS,
+    ...(ended ? { signal: ended } : {}),
   };
   const { statusCode, body } = await request(url, asked).catch((cause) => {
     throw new SendUnavailable('the media could not be reached', { cause });

@@ -12,7 +12,7 @@ import { DAY_MS } from '@posthorn/core/platform/durations.ts';
 import { z } from 'zod/v4';
 import { compose } from './compose.ts';
 import { uploadMedia } from './media.ts';
-import { ask, type CloudContext, sendErrorOf, succeeded } from './session-context.ts';
+import { accessOf, ask, type CloudContext, sendErrorOf, succeeded } from './session-context.ts';
 
 const accepted = z.object({
   messages: z.array(z.object({ id: z.string().min(1) })).min(1),
@@ -99,13 +99,7 @@ async function uploaded(session: CloudContext, chat: string, media: OutboundMedi
 }
 
 async function upload(session: CloudContext, chat: string, media: OutboundMedia): Promise<string> {
-  const { deps, credentials } = session;
-  const access = {
-    graph: deps.graph,
-    token: credentials.access_token,
-    phoneNumberId: credentials.phone_number_id,
-  };
-  return uploadMedia(access, media).catch((cause) => {
+  return uploadMedia(accessOf(session), media).catch((cause) => {
     throw sendErrorOf(session, chat, cause);
   });
 }

@@ -19,6 +19,7 @@ import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import type { Credentials } from './credentials.ts';
 import type { HandOver } from './hand-over.ts';
+import type { MediaAccess } from './media.ts';
 import { createRecent, type Recent } from './recent.ts';
 import { type Restrictions, restrict, restrictionsSince, secondOf } from './restrictions.ts';
 import { backOffMs, type Verdict, verdictOf } from './verdicts.ts';
@@ -39,6 +40,8 @@ export interface CloudContext {
   sink: SessionSink;
   credentials: Credentials;
   phase: 'opening' | 'live' | 'ended';
+  /** Aborted when it ends. */
+  ended: AbortController;
   /** It is being logged out: nothing is subscribed any more. */
   leaves: boolean;
   handOver: HandOver | null;
@@ -64,8 +67,19 @@ export function createContext(
   credentials: Credentials,
 ): CloudContext {
   const beganAtMs = secondOf(deps.clock.now());
+  const ended = new AbortController();
   return {
-    ...{ deps, request, sink, credentials, phase: 'opening', leaves: false, handOver: null, beganAtMs },
+    ...{
+      deps,
+      request,
+      sink,
+      credentials,
+      phase: 'opening',
+      ended,
+      leaves: false,
+      handOver: null,
+      beganAtMs,
+    },
     restrictions: restrictionsSince(beganAtMs, request.restriction),
     failures: new Map(),
     lastReceived: createRecent(10_000),
@@ -85,6 +99,12 @@ export function ask(session: CloudContext, question: Omit<GraphQuestion, 'token'
   });
 }
 
+/** The access of transfers of media, which end with the session. */
+export function accessOf({ deps, credentials, ended }: CloudContext): MediaAccess {
+  const { access_token: token, phone_number_id: phoneNumberId } = credentials;
+  return { graph: deps.graph, token, phoneNumberId, ended: ended.signal };
+}
+
 export function requireLive(session: CloudContext): void {
   if (session.phase !== 'live') throw new SendUnavailable('the session is not connected');
 }
@@ -93,6 +113,7 @@ export function requireLive(session: CloudContext): void {
 export function end(session: CloudContext, reason: DisconnectReason, words?: string): void {
   if (session.phase === 'ended') return;
   session.phase = 'ended';
+  session.ended.abort();
   void session.handOver?.stop();
   session.sink.disconnected(reason, words);
 }
@@ -145,6 +166,8 @@ export function sendErrorOf(session: CloudContext, chat: string, cause: unknown)
 
 /** The error of the port for received media that the network does not give. */
 export function downloadErrorOf(session: CloudContext, cause: unknown): unknown {
+  // The next session asks again.
+  if (session.phase === 'ended') return new NotConnected();
   if (!(cause instanceof GraphRefused)) return cause;
   const verdict = verdictOf(cause.code);
   if (verdict.reason === 'token_refused') {

@@ -22,6 +22,7 @@ import {
 } from './restrictions.ts';
 import { send } from './send.ts';
 import {
+  accessOf,
   type CloudContext,
   type CloudDeps,
   createContext,
@@ -138,8 +139,4 @@ function note(session: CloudContext, told: Told): void {
   const { code, isFree = false, receipt } = told;
   if (code !== undefined) heed(session, verdictOf(code), receipt.at);
   else if (receipt.kind === 'sent') noteSent(session, { at: receipt.at, isFree });
-}
-
-function accessOf({ deps, credentials }: CloudContext) {
-  return { graph: deps.graph, token: credentials.access_token, phoneNumberId: credentials.phone_number_id };
 }

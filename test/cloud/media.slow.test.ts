@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { rename } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type CloudSending, startCloudSending } from '../support/cloud/cloud-sending.ts';
+import { listen } from '../support/listen.ts';
 import { waitFor } from '../support/process.ts';
 
 const FROM = '5531900000021';
@@ -46,6 +48,45 @@ describe('media that people send to an official number', () => {
     assert.deepEqual(await cloud.events(id, 'document.received'), []);
     number.perSecond = 80;
     const told = await waitFor(async () => (await cloud.events(id, 'document.received'))[0]);
+    assert.ok(told.data.media_id, JSON.stringify(told.data));
+  });
+
+  it('do not hold up a worker that stops, and are fetched by the next', async (t) => {
+    const begun = Promise.withResolvers<void>();
+    let isSlow = true;
+    const gateway = createServer(async (from, to) => {
+      if (isSlow && from.url!.startsWith('/media/')) {
+        begun.resolve();
+        to.writeHead(200);
+        const drip = setInterval(() => to.write('a'), 500);
+        return void to.once('close', () => clearInterval(drip));
+      }
+      const { method, headers } = from;
+      const body = method === 'POST' ? { body: Buffer.concat(await from.toArray()) } : {};
+      const passed = { method: method!, headers: headers as Record<string, string>, ...body };
+      const answered = await fetch(new URL(from.url!, slow.graph.url), passed);
+      const bytes = Buffer.from(await answered.arrayBuffer());
+      const isFile = from.url!.startsWith('/media/');
+      to.writeHead(answered.status).end(isFile ? bytes : bytes.toString().replaceAll(slow.graph.url, url));
+    });
+    const url = `http://127.0.0.1:${await listen(gateway)}`;
+    const slow = await startCloudSending({ graphUrl: url });
+    t.after(async () => {
+      await slow.close();
+      gateway.closeAllConnections();
+      gateway.close();
+    });
+    const { id, number } = await slow.connect();
+    slow.graph.write(FROM, number, 'document', {
+      id: slow.graph.addMedia(number, FILE, 'application/pdf'),
+    });
+    await begun.promise;
+    const startedMs = performance.now();
+    await slow.worker.stop();
+    assert.ok(performance.now() - startedMs < 60_000, `${performance.now() - startedMs} ms`);
+    isSlow = false;
+    await slow.startWorker();
+    const told = await waitFor(async () => (await slow.events(id, 'document.received'))[0], 60_000);
     assert.ok(told.data.media_id, JSON.stringify(told.data));
   });
 });
