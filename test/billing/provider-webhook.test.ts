@@ -152,6 +152,20 @@ describe('the processing of provider events', () => {
     assert.equal(await stateOf(apiKey), 'trialing');
   });
 
+  it('ignores what other businesses do with subscriptions of theirs', async () => {
+    const at = billing.parts.clock.now();
+    const theirs = { asaas_subscription_id: 'sub_theirs', billing_type: 'pix' };
+    const paid = paymentEvent('PAYMENT_RECEIVED', theirs, { at });
+    const ended = subscriptionEvent(theirs, { at });
+    Object.assign(paid.payment as object, { externalReference: 'order 77' });
+    Object.assign(ended.subscription as object, { externalReference: 'order 77' });
+    for (const event of [paid, ended]) {
+      await billing.deliver(event);
+      await drainEvents(billing);
+      assert.equal((await eventRow(event.id))!.status, 'ignored');
+    }
+  });
+
   it('tries again after 1, 5, 15, 60 and 360 minutes, then marks the event failed for good', async () => {
     const at = billing.parts.clock.now();
     const event = subscriptionEvent({ asaas_subscription_id: 'sub_nobody', billing_type: 'pix' }, { at });

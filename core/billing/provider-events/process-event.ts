@@ -115,6 +115,7 @@ async function apply(deps: ProcessDeps, sql: Sql, row: EventRow): Promise<Applie
     if (!subscription && payment.subscriptionId === null) return null;
     if (!subscription) {
       const missing = await whyMissing(sql, payload.payment.externalReference);
+      if (missing.why === 'foreign') return null;
       // A card is charged at once: its money is not back by removing what charged it.
       if (missing.why === 'undone')
         return isPayment(CHARGE_STATUS_OF[row.event])
@@ -213,11 +214,14 @@ type Missing =
    * erasure asked for. It changes nothing, whereas a payment of such a subscription needs somebody to look at it.
    */
   | { why: 'forgotten' }
+  /** Some other business of the same account at the provider made it: ours have a UUID for their reference. */
+  | { why: 'foreign' }
   /** It names no request of ours, or one whose subscription is not committed yet. */
   | { why: 'unknown' };
 
 async function whyMissing(sql: Sql, reference: unknown): Promise<Missing> {
-  if (typeof reference !== 'string' || !isUuid(reference)) return { why: 'unknown' };
+  if (typeof reference !== 'string') return { why: 'unknown' };
+  if (!isUuid(reference)) return { why: 'foreign' };
   const { rows } = await sql.query<{ company_id: number; is_undone: boolean }>(
     `SELECT company_id, state IN ('undo', 'undone') AS is_undone
      FROM billing.provider_intents WHERE reference = $1`,
