@@ -95,7 +95,6 @@ const RUN: Record<TaskKind, (deps: TaskDeps, task: Task) => Promise<void>> = {
 interface Terms {
   over: boolean;
   provider_id: string;
-  changes_plan: boolean;
 }
 
 /** Cancelled, closed after its trial, or ended by the clock: also one that a payment has reopened since. */
@@ -107,16 +106,15 @@ const IS_OVER_THERE = 'num_nonnulls(cancelled_at, closed_at, ended_by_clock_at) 
  */
 async function syncSubscription(deps: TaskDeps, task: Task): Promise<void> {
   const { rows } = await deps.db.query<Terms>(
-    `SELECT ${IS_OVER_THERE} AS over, asaas_subscription_id AS provider_id, next_plan_code IS NOT NULL AS changes_plan
-     FROM billing.subscriptions WHERE id = $1`,
+    `SELECT ${IS_OVER_THERE} AS over, asaas_subscription_id AS provider_id FROM billing.subscriptions WHERE id = $1`,
     [task.subject_id],
   );
   const terms = rows[0];
   if (!terms || terms.over) return;
   const { provider_id } = terms;
   const { cycle, valueCents, planName } = await readNextInvoice(deps.db, task.subject_id);
-  // A payment may have brought the plan before the provider could be told of it.
-  const isNews = terms.changes_plan || (await deps.provider.readSubscription(provider_id))?.cycle !== cycle;
+  // By what is there: a payment may have brought the plan before the provider could be told of it.
+  const isNews = (await deps.provider.readSubscription(provider_id))?.cycle !== cycle;
   const due = isNews ? await dueAfterChange(deps, provider_id, cycle) : null;
   // First: one that cannot be deleted must not get the price of a longer cycle.
   for (const { id } of due?.surplus ?? []) await deps.provider.deletePayment(id);

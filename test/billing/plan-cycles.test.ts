@@ -115,3 +115,18 @@ describe('a change to a plan of another cycle', () => {
       ]);
     });
 });
+
+describe('a change to a plan of the same cycle', () => {
+  it('leaves the days of the provider, which need not be those that its pending charge would give', async () => {
+    const company = await withSubscription(billing);
+    const due = await firstDueDate(company.subscription);
+    const { rows } = await billing.parts.db.query<{ day: string }>(
+      `UPDATE billing.simulated_subscriptions SET next_due_date = next_due_date + 3 WHERE id = $1
+       RETURNING next_due_date::text AS day`,
+      [company.subscription.asaas_subscription_id],
+    );
+    await change(company, 'pro_monthly');
+    await pay(company);
+    assert.deepEqual(await charges(company.subscription), [`${due} 14990`, `${rows[0]!.day} 14990`]);
+  });
+});
