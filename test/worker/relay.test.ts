@@ -4,10 +4,11 @@ import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Broker } from '@posthorn/core/platform/broker/broker.ts';
 import { createInProcessBroker } from '@posthorn/core/platform/broker/in-process.ts';
+import { createDb } from '@posthorn/core/platform/database/db.ts';
 import { newId } from '@posthorn/core/platform/ids.ts';
 import { systemClock } from '@posthorn/core/platform/process/clock.ts';
 import { createAcceptor } from '@posthorn/core/sending/accept-send.ts';
-import type { WakeUp } from '@posthorn/core/sending/publish-outbox.ts';
+import { readUnfinished, type WakeUp } from '@posthorn/core/sending/publish-outbox.ts';
 import { startRelay } from '@posthorn/worker/relay/relay.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { waitFor } from '../support/process.ts';
@@ -130,4 +131,46 @@ test('a backlog of thousands is published as a whole', async (t) => {
   await waitFor(() => published.some(({ upToSeq }) => upToSeq === rows.at(-1)!.seq));
   await waitFor(async () => (await outboxOf(instanceId)).every(({ marked }) => marked));
   assert.equal(rows.length, BACKLOG);
+});
+
+test('what waits unfinished for long is found by instance, not task by task', async (t) => {
+  const [long, short] = [
+    await seedInstance(parts.db, company.companyId),
+    await seedInstance(parts.db, company.companyId),
+  ];
+  await parts.db.query('DELETE FROM outbox');
+  const TASKS = 5_000;
+  const add = (instanceId: string, count: number, publishedAt: string) =>
+    parts.db.query(
+      `INSERT INTO outbox (task_id, company_id, instance_id, shard, operation, message_id, created_at, published_at)
+       SELECT gen_random_uuid(), $2, $1, 3, 'text', gen_random_uuid(), now(), ${publishedAt} FROM generate_series(1, $3)`,
+      [instanceId, company.companyId, count],
+    );
+  await add(long, TASKS, `now() - interval '1 hour'`);
+  await add(short, 1, `now() - interval '1 hour'`);
+  const [unfinished, alone] = [await outboxOf(long), await outboxOf(short)];
+  // Published just now, and not published yet.
+  for (const publishedAt of ['now()', 'NULL']) await add(long, 1, publishedAt);
+  await add(await seedInstance(parts.db, company.companyId), 1, 'NULL');
+  await parts.db.query('VACUUM ANALYZE outbox');
+  const hot = createDb({ url: parts.url, poolSize: 1, log: parts.log, name: 'relay', plans: 'indexed' });
+  t.after(() => hot.close());
+  const read = async () => {
+    await hot.query('SELECT pg_stat_force_next_flush()');
+    const { rows } = await hot.query<{ read: number }>(
+      `SELECT sum(idx_tup_read) AS read FROM pg_stat_user_indexes WHERE relname = 'outbox'`,
+    );
+    return Number(rows[0]!.read);
+  };
+  const before = await read();
+  const found = await readUnfinished(hot, new Date(Date.now() - 60_000));
+  const entries = (await read()) - before;
+  assert.deepEqual(
+    new Map(found.map(({ instanceId, upToSeq }) => [instanceId, upToSeq])),
+    new Map([
+      [long, unfinished.at(-1)!.seq],
+      [short, alone[0]!.seq],
+    ]),
+  );
+  assert.ok(entries < 100, `${entries} index entries were read for two instances`);
 });
