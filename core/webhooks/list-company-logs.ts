@@ -9,6 +9,7 @@ import { deliveryLogView, type LogRow, logsSql } from './delivery-log-view.ts';
 import {
   boundedTotal,
   COUNTED_MAX,
+  companyOfLogs,
   instanceCondition,
   instanceParam,
   periodStart,
@@ -96,7 +97,7 @@ async function list(
   const matching = `
     SELECT l.id, l.created_at, c.id AS company_id, c.name AS company_name
     FROM companies c CROSS JOIN LATERAL (
-      SELECT id, created_at FROM webhook_delivery_logs l WHERE l.company_id = c.id AND ${query.where}
+      SELECT id, created_at FROM webhook_delivery_logs l WHERE l.company_id = ${companyOfLogs(companyId)} AND ${query.where}
       ORDER BY l.id DESC LIMIT $2) l
     WHERE $1::int IS NULL OR c.id = $1`;
   const offset = offsetOf(query);

@@ -9,6 +9,7 @@ import {
   addressFor,
   boundedTotal,
   COUNTED_MAX,
+  companyOfLogs,
   instanceCondition,
   instanceParam,
   payloadSql,
@@ -51,6 +52,7 @@ export async function listDeliveredEvents(
     query.webhookId ?? null,
   ];
   const latest = latestSql(query.status, {
+    company: companyOfLogs(reportCompany(query.principal)),
     byInstance: instanceId !== null,
     byWebhook: query.webhookId !== undefined,
   });
@@ -99,11 +101,11 @@ const STATUS: Record<DeliveryStatus, string> = {
  */
 function latestSql(
   status: DeliveryStatus,
-  { byInstance, byWebhook }: { byInstance: boolean; byWebhook: boolean },
+  { company, byInstance, byWebhook }: { company: string; byInstance: boolean; byWebhook: boolean },
 ): (limit: string) => string {
   const inScope = (alias: string) =>
     [
-      `${alias}.company_id = c.id AND ${alias}.created_at >= $2`,
+      `${alias}.company_id = ${company} AND ${alias}.created_at >= $2`,
       byInstance ? instanceCondition('$3::uuid').replaceAll('l.', `${alias}.`) : '$3::uuid IS NULL',
       byWebhook ? `${alias}.webhook_id = $4::bigint` : '$4::bigint IS NULL',
     ].join(' AND ');

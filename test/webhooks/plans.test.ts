@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createDb, type Db } from '@posthorn/core/platform/database/db.ts';
+import { listCompanyLogs, listLatestLogs } from '@posthorn/core/webhooks/list-company-logs.ts';
 import { claimDeliveries } from '@posthorn/worker/webhooks/claim-deliveries.ts';
 import { recordAttempts } from '@posthorn/worker/webhooks/record-attempts.ts';
 import { createParts, type Parts } from '../support/parts.ts';
-import { seedCompany } from '../support/seed.ts';
+import { seedCompany, seedInstance } from '../support/seed.ts';
 import { emitEvents, seedWebhook, successOf } from './support.ts';
 
 const WAITING = 5_000;
@@ -129,4 +130,48 @@ test('the leases of a backlog move no index entries', async () => {
   assert.equal(after.all - before.all, WAITING);
   const moved = after.moved - before.moved;
   assert.ok(moved < WAITING / 20, `${moved} of ${WAITING} leases moved their row`);
+});
+
+test('a page of the logs of a company with many reads its newest, and counts no more than are told', async () => {
+  const reports = createDb({ url: parts.url, poolSize: 1, log: parts.log, name: 'reports' });
+  try {
+    const { companyId, principal } = await seedCompany(parts.db);
+    const instanceId = await seedInstance(parts.db, companyId);
+    const logs = 40_000;
+    // Among hundreds of companies with a few.
+    await reports.query(
+      `INSERT INTO companies (name, slug) SELECT 'few ' || nth, 'few-' || nth FROM generate_series(1, 500) AS nth`,
+    );
+    await reports.query(
+      `INSERT INTO webhook_delivery_logs (company_id, webhook_id, webhook_url, instance_id, event_id, event_type, event_created_at,
+         attempt, success, status_code, latency_ms, created_at)
+       SELECT CASE WHEN nth % 20 = 0 THEN (SELECT min(id) FROM companies WHERE slug = 'few-1') + nth % 500 ELSE $1 END, 1,
+         'https://x.test/', $2, gen_random_uuid(), 'message.sent', now(), 1, true, 200, 1, now()
+       FROM generate_series(1, $3::integer) AS nth`,
+      [companyId, instanceId, logs],
+    );
+    await reports.query('ANALYZE');
+    const read = async () => {
+      await reports.query('SELECT pg_stat_force_next_flush()');
+      const { rows } = await reports.query<{ read: number }>(
+        `SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE relname LIKE 'webhook_delivery_logs%')
+           + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname LIKE 'webhook_delivery_logs%') AS read`,
+      );
+      return Number(rows[0]!.read);
+    };
+    const deps = { reports, clock: parts.clock };
+    const page = { principal, page: 1, limit: 50 };
+    for (const list of [
+      () => listCompanyLogs(deps, page),
+      () => listLatestLogs(deps, { ...page, instanceId }),
+    ]) {
+      const earlier = await read();
+      const { data, total, total_capped } = await list();
+      assert.deepEqual([data.length, total, total_capped], [50, 10_000, true]);
+      const entries = (await read()) - earlier;
+      assert.ok(entries < 15_000, `${entries} of ${logs} logs were read`);
+    }
+  } finally {
+    await reports.close();
+  }
 });
