@@ -2,6 +2,7 @@ import type { Db } from '@posthorn/core/platform/database/db.ts';
 import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { type Loop, startLoop } from '@posthorn/core/platform/process/loop.ts';
+import type { Metrics } from '@posthorn/core/platform/process/metrics.ts';
 import { WORKER_NAME } from './ownership/membership.ts';
 
 /** A periodic job that runs in one process at a time. */
@@ -13,27 +14,41 @@ export interface LoneJob<T> {
   runOnce(): Promise<T | null>;
 }
 
+export interface LoneJobDeps {
+  db: Db;
+  clock: Clock;
+  log: Log;
+  /** Where failed rounds are counted. */
+  metrics?: Metrics;
+}
+
 /** How often a process looks whether a round is due. After a process died in its round, another one runs it within this time. */
 const LOOK_EVERY_MS = 10_000;
 
 /**
  * Runs `round` every `everyMs` of the clock. The first process that finds a round due takes the advisory lock `lock` and runs it. A round
- * that throws is logged and runs again at its next time; if the process dies, another one runs the round again. With `everywhere`, each
- * process runs rounds of its own, for the files of its machine.
+ * that throws is logged and runs again at its next time, and so does one that calls `onFailure` and goes on with its other work: both are counted
+ * in /metrics. If the process dies, another one runs the round again. With `everywhere`, each process runs rounds of its own, for the files
+ * of its machine.
  */
 export function createLoneJob<T>(
-  deps: { db: Db; clock: Clock; log: Log },
+  deps: LoneJobDeps,
   job: {
     name: string;
     lock: number;
     everyMs: number;
     everywhere?: boolean;
-    round: (signal: AbortSignal) => Promise<T>;
+    round: (signal: AbortSignal, onFailure: () => void) => Promise<T>;
   },
 ): LoneJob<T> {
   const { db, clock, log } = deps;
   const stopping = new AbortController();
   let loop: Loop | null = null;
+  const countFailure = deps.metrics?.counter(
+    'posthorn_job_failures_total',
+    'Rounds of clean-up jobs that failed, in whole or in part',
+    { name: job.name },
+  );
 
   async function isDue(): Promise<boolean> {
     if (job.everywhere) return true;
@@ -74,9 +89,17 @@ export function createLoneJob<T>(
        ON CONFLICT (name) DO UPDATE SET worker = $2, started_at = $3`,
       [job.name, WORKER_NAME, clock.now()],
     );
+    let hasFailed = false;
+    const onFailure = () => {
+      hasFailed = true;
+    };
     try {
-      return await job.round(stopping.signal);
+      return await job.round(stopping.signal, onFailure);
+    } catch (err) {
+      onFailure();
+      throw err;
     } finally {
+      if (hasFailed && !stopping.signal.aborted) countFailure?.();
       // A round that was told to end is not over: another process goes on with it.
       if (!stopping.signal.aborted)
         await db.query('UPDATE lone_jobs SET finished_at = $2 WHERE name = $1', [job.name, clock.now()]);

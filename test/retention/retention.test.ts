@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { recordAudit } from '@posthorn/core/audit/record-audit.ts';
 import { insertEvents } from '@posthorn/core/events/insert-events.ts';
 import { newId } from '@posthorn/core/platform/ids.ts';
+import { createMetrics } from '@posthorn/core/platform/process/metrics.ts';
 import { createRetentionJob } from '@posthorn/worker/retention/retention-job.ts';
 import { newEvent } from '../events/support.ts';
 import { createParts, type Parts } from '../support/parts.ts';
@@ -172,6 +173,29 @@ test('rows that were written for an instance while it was deleted are removed', 
     [[there, gone]],
   );
   assert.deepEqual(rows, [{ instance_id: there, n: 9 }]);
+});
+
+test('/metrics counts the rounds of a job in which a part failed, and the other parts are done all the same', async () => {
+  const metrics = createMetrics({ collectProcess: false });
+  const job = createRetentionJob({ ...parts, metrics, config: { AUDIT_RETENTION_DAYS } });
+  const failures = async () =>
+    /^posthorn_job_failures_total\{name="the retention job"\} (\d+)$/m.exec(await metrics.read())?.[1];
+  assert.equal(await failures(), '0');
+  const past = new Date(parts.clock.now().getTime() - 8 * DAY_MS);
+  await parts.db.query('INSERT INTO usage_minutes (instance_id, company_id, minute) VALUES ($1, $2, $3)', [
+    newId(),
+    company.companyId,
+    past,
+  ]);
+  await parts.db.query('ALTER TABLE idempotency_keys RENAME TO renamed');
+  await parts.db.query('ALTER TABLE finished_changes RENAME TO also_renamed');
+  assert.equal(await job.runOnce(), true);
+  assert.equal(await failures(), '1', 'one round, however many parts of it');
+  assert.equal((await parts.db.query('SELECT FROM usage_minutes WHERE minute = $1', [past])).rows.length, 0);
+  await parts.db.query('ALTER TABLE renamed RENAME TO idempotency_keys');
+  await parts.db.query('ALTER TABLE also_renamed RENAME TO finished_changes');
+  assert.equal(await job.runOnce(), true);
+  assert.equal(await failures(), '1');
 });
 
 test('one process at a time does the clean-up', async () => {

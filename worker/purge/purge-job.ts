@@ -1,11 +1,8 @@
 import { companiesToPurge, purgeCompany } from '@posthorn/core/accounts/company/purge-company.ts';
 import { sweepExpired } from '@posthorn/core/accounts/sweep-expired.ts';
 import { ADVISORY_LOCKS } from '@posthorn/core/platform/database/advisory-locks.ts';
-import type { Db } from '@posthorn/core/platform/database/db.ts';
 import { HOUR_MS } from '@posthorn/core/platform/durations.ts';
-import type { Clock } from '@posthorn/core/platform/process/clock.ts';
-import type { Log } from '@posthorn/core/platform/process/log.ts';
-import { createLoneJob, type LoneJob } from '../lone-job.ts';
+import { createLoneJob, type LoneJob, type LoneJobDeps } from '../lone-job.ts';
 
 /** More often than daily (ACC-26), so that no data stays a day longer than promised. */
 const EVERY_MS = HOUR_MS;
@@ -14,16 +11,16 @@ const EVERY_MS = HOUR_MS;
 export type PurgeJob = LoneJob<number>;
 
 /** Removes the data of companies deleted 30 days ago, and expired sessions. */
-export function createPurgeJob(deps: { db: Db; clock: Clock; log: Log }): PurgeJob {
+export function createPurgeJob(deps: LoneJobDeps): PurgeJob {
   return createLoneJob(deps, {
     name: 'the purge',
     lock: ADVISORY_LOCKS.purge,
     everyMs: EVERY_MS,
-    round: (signal) => purge(deps, signal),
+    round: (signal, onFailure) => purge(deps, signal, onFailure),
   });
 }
 
-async function purge(deps: { db: Db; clock: Clock; log: Log }, signal: AbortSignal): Promise<number> {
+async function purge(deps: LoneJobDeps, signal: AbortSignal, onFailure: () => void): Promise<number> {
   const now = deps.clock.now();
   await sweepExpired(deps, now);
   let purged = 0;
@@ -36,6 +33,7 @@ async function purge(deps: { db: Db; clock: Clock; log: Log }, signal: AbortSign
     } catch (err) {
       // Continue with the others; this company is retried in the next round.
       deps.log.error({ err, company_id: companyId }, 'purging a deleted company failed');
+      onFailure();
     }
   }
   return purged;

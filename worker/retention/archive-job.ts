@@ -2,24 +2,20 @@ import type { OpenedMedia } from '@posthorn/core/media/open-media.ts';
 import { archiveMessages, type Removed } from '@posthorn/core/messages/archive-messages.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
 import { ADVISORY_LOCKS } from '@posthorn/core/platform/database/advisory-locks.ts';
-import type { Db } from '@posthorn/core/platform/database/db.ts';
 import { HOUR_MS } from '@posthorn/core/platform/durations.ts';
-import type { Clock } from '@posthorn/core/platform/process/clock.ts';
-import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { PLAYGROUND_INSTANCE_ID } from '@posthorn/core/playground/shared-instance.ts';
 import { removeOldStatuses } from '@posthorn/core/status/remove-old-statuses.ts';
-import { createLoneJob, type LoneJob } from '../lone-job.ts';
+import { createLoneJob, type LoneJob, type LoneJobDeps } from '../lone-job.ts';
 
 export type ArchiveJob = LoneJob<Removed>;
 
 /** Removes messages past their retention, archived where the settings say so, and statuses (LIM-14). */
-export function createArchiveJob(deps: {
-  db: Db;
-  clock: Clock;
-  log: Log;
-  media: Pick<OpenedMedia, 'storage' | 'spool'>;
-  config: Pick<Config, 'MESSAGE_RETENTION_DAYS' | 'MESSAGE_ARCHIVE'>;
-}): ArchiveJob {
+export function createArchiveJob(
+  deps: LoneJobDeps & {
+    media: Pick<OpenedMedia, 'storage' | 'spool'>;
+    config: Pick<Config, 'MESSAGE_RETENTION_DAYS' | 'MESSAGE_ARCHIVE'>;
+  },
+): ArchiveJob {
   const { config, media, log } = deps;
   return createLoneJob(deps, {
     name: 'the retention of messages',

@@ -2,7 +2,6 @@ import { IDEMPOTENCY_KEY_LIFETIME_S, WEBHOOK_PAYLOAD_RETENTION_DAYS } from '@pos
 import { sweepDeviceState } from '@posthorn/core/instances/device-state.ts';
 import type { Config } from '@posthorn/core/platform/config.ts';
 import { ADVISORY_LOCKS } from '@posthorn/core/platform/database/advisory-locks.ts';
-import type { Db } from '@posthorn/core/platform/database/db.ts';
 import {
   type DayPartitionedTable,
   deleteInBatches,
@@ -10,10 +9,9 @@ import {
   ensurePartitions,
 } from '@posthorn/core/platform/database/partitions.ts';
 import { DAY_MS } from '@posthorn/core/platform/durations.ts';
-import type { Clock } from '@posthorn/core/platform/process/clock.ts';
 import type { Log } from '@posthorn/core/platform/process/log.ts';
 import { removePlaygroundMessages } from '@posthorn/core/playground/remove-messages.ts';
-import { createLoneJob, type LoneJob } from '../lone-job.ts';
+import { createLoneJob, type LoneJob, type LoneJobDeps } from '../lone-job.ts';
 
 const EVERY_MS = 600_000;
 const AHEAD_DAYS = 7;
@@ -52,10 +50,7 @@ const ROWS = [
   { table: 'usage_minutes', column: 'minute', keepMs: 2 * DAY_MS },
 ];
 
-interface Deps {
-  db: Db;
-  clock: Clock;
-  log: Log;
+interface Deps extends LoneJobDeps {
   config: Pick<Config, 'AUDIT_RETENTION_DAYS'>;
 }
 
@@ -67,13 +62,14 @@ export function createRetentionJob(deps: Deps): RetentionJob {
     name: 'the retention job',
     lock: ADVISORY_LOCKS.retention,
     everyMs: EVERY_MS,
-    round: (signal) => cleanUp(deps, signal),
+    round: (signal, onFailure) => cleanUp(deps, signal, onFailure),
   });
 }
 
-async function cleanUp(deps: Deps, signal: AbortSignal): Promise<true> {
+async function cleanUp(deps: Deps, signal: AbortSignal, onFailure: () => void): Promise<true> {
   const { db, clock, log, config } = deps;
-  const step = (what: string, work: () => Promise<unknown>) => runStep(what, work, { log, signal });
+  const step = (what: string, work: () => Promise<unknown>) =>
+    runStep(what, work, { log, signal, onFailure });
   const now = clock.now();
   // Each step runs on its own: a blocked one must not prevent the others.
   for (const table of LOGS) {
@@ -100,12 +96,14 @@ async function cleanUp(deps: Deps, signal: AbortSignal): Promise<true> {
 async function runStep(
   what: string,
   work: () => Promise<unknown>,
-  { log, signal }: { log: Log; signal: AbortSignal },
+  { log, signal, onFailure }: { log: Log; signal: AbortSignal; onFailure: () => void },
 ): Promise<void> {
   if (signal.aborted) return;
   try {
     await work();
   } catch (err) {
-    if (!signal.aborted) log.warn({ err }, `${what} failed, will be retried`);
+    if (signal.aborted) return;
+    log.warn({ err }, `${what} failed, will be retried`);
+    onFailure();
   }
 }
