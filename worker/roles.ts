@@ -33,7 +33,7 @@ import { hearDrain } from './ownership/hear-drain.ts';
 import { type Membership, newWorkerTag, startMembership, WORKER_NAME } from './ownership/membership.ts';
 import { createPurgeJob } from './purge/purge-job.ts';
 import { createArchiveJob } from './retention/archive-job.ts';
-import { createRetentionJob } from './retention/retention-job.ts';
+import { createLongRetentionJob, createRetentionJob } from './retention/retention-job.ts';
 import { showBacklog } from './show-backlog.ts';
 import { HELD_WITH_SLOW_MAX } from './webhooks/claim-state.ts';
 import { createWebhookDispatcher } from './webhooks/webhook-dispatcher.ts';
@@ -257,6 +257,7 @@ function startJobs(shared: Parts, media: OpenedMedia): void {
   const parts = { ...shared, db };
   for (const [name, job] of Object.entries({
     retention: createRetentionJob(parts),
+    'long retention': createLongRetentionJob(parts),
     purge: createPurgeJob(parts),
     'media retention': createMediaRetentionJob({ ...parts, media }),
     'message retention': createArchiveJob({ ...parts, media }),

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { recordAudit } from '@posthorn/core/audit/record-audit.ts';
 import { insertEvents } from '@posthorn/core/events/insert-events.ts';
+import { createDb } from '@posthorn/core/platform/database/db.ts';
 import { newId } from '@posthorn/core/platform/ids.ts';
 import { createMetrics } from '@posthorn/core/platform/process/metrics.ts';
-import { createRetentionJob } from '@posthorn/worker/retention/retention-job.ts';
+import { createLongRetentionJob, createRetentionJob } from '@posthorn/worker/retention/retention-job.ts';
 import { newEvent } from '../events/support.ts';
 import { createParts, type Parts } from '../support/parts.ts';
 import { type SeededCompany, seedCompany, seedInstance } from '../support/seed.ts';
@@ -19,7 +20,19 @@ after(() => parts.close());
 
 const DAY_MS = 86_400_000;
 const AUDIT_RETENTION_DAYS = 400;
-const createJob = () => createRetentionJob({ ...parts, config: { AUDIT_RETENTION_DAYS } });
+/** All of the retention, as one job. */
+function createJob(): { runOnce(): Promise<true | null> } {
+  const jobs = [
+    createRetentionJob(parts),
+    createLongRetentionJob({ ...parts, config: { AUDIT_RETENTION_DAYS } }),
+  ];
+  return {
+    async runOnce() {
+      const [done] = await Promise.all(jobs.map((job) => job.runOnce()));
+      return done!;
+    },
+  };
+}
 
 async function partitionsOf(table: string): Promise<string[]> {
   const { rows } = await parts.db.query<{ name: string }>(
@@ -177,7 +190,7 @@ test('rows that were written for an instance while it was deleted are removed', 
 
 test('/metrics counts the rounds of a job in which a part failed, and the other parts are done all the same', async () => {
   const metrics = createMetrics({ collectProcess: false });
-  const job = createRetentionJob({ ...parts, metrics, config: { AUDIT_RETENTION_DAYS } });
+  const job = createRetentionJob({ ...parts, metrics });
   const failures = async () =>
     /^posthorn_job_failures_total\{name="the retention job"\} (\d+)$/m.exec(await metrics.read())?.[1];
   assert.equal(await failures(), '0');
@@ -196,6 +209,32 @@ test('/metrics counts the rounds of a job in which a part failed, and the other 
   await parts.db.query('ALTER TABLE also_renamed RENAME TO finished_changes');
   assert.equal(await job.runOnce(), true);
   assert.equal(await failures(), '1');
+});
+
+test('a round of every ten minutes reads no rows that are kept for weeks', async () => {
+  const tables = ['session_keys', 'audit_log', 'webhook_deliveries', 'instance_moves', 'scheduled_sends'];
+  const db = createDb({ url: parts.url, poolSize: 1, log: parts.log, name: 'reads', plans: 'indexed' });
+  const read = async () => {
+    await db.query('SELECT pg_stat_force_next_flush()');
+    const { rows } = await db.query<{ read: number }>(
+      `SELECT sum(seq_tup_read) AS read FROM pg_stat_user_tables WHERE relname = ANY ($1)`,
+      [tables],
+    );
+    return Number(rows[0]!.read);
+  };
+  try {
+    await db.query(
+      `INSERT INTO session_keys (instance_id, company_id, kind, id, sealed)
+       SELECT $1, $2, 'session', nth::text, '' FROM generate_series(1, 2000) AS nth`,
+      [await seedInstance(db, company.companyId), company.companyId],
+    );
+    const earlier = await read();
+    await createRetentionJob({ ...parts, db: { ...db, pool: parts.db.pool } }).runOnce();
+    const rows = (await read()) - earlier;
+    assert.ok(rows < 100, `${rows} rows were read`);
+  } finally {
+    await db.close();
+  }
 });
 
 test('one process at a time does the clean-up', async () => {

@@ -20,10 +20,24 @@ const LOGS: readonly DayPartitionedTable[] = [
   { name: 'events', retentionDays: WEBHOOK_PAYLOAD_RETENTION_DAYS },
   { name: 'webhook_delivery_logs', retentionDays: 30 },
 ];
+
 /** Rows with a retention time: table, the column (or expression) with their age, and the time. */
-const ROWS = [
+interface Aging {
+  table: string;
+  column: string;
+  keepMs: number;
+}
+
+/** Rows that are kept for days. */
+const SHORT_KEPT: readonly Aging[] = [
   { table: 'idempotency_keys', column: 'created_at', keepMs: IDEMPOTENCY_KEY_LIFETIME_S * 1000 },
   { table: 'finished_changes', column: 'finished_at', keepMs: IDEMPOTENCY_KEY_LIFETIME_S * 1000 },
+  // The counters cover the last 24 hours.
+  { table: 'usage_minutes', column: 'minute', keepMs: 2 * DAY_MS },
+];
+
+/** Rows that are kept for weeks. A round reads these tables whole, so there is one a day. */
+const LONG_KEPT: readonly Aging[] = [
   // A delivery without its event can't be made; its webhook was disabled all that time.
   {
     table: 'webhook_deliveries',
@@ -46,30 +60,57 @@ const ROWS = [
   { table: 'network_inbox', column: 'received_at', keepMs: 30 * DAY_MS },
   // The view of a connection shows the last 20.
   { table: 'instance_moves', column: 'created_at', keepMs: 90 * DAY_MS },
-  // The counters cover the last 24 hours.
-  { table: 'usage_minutes', column: 'minute', keepMs: 2 * DAY_MS },
 ];
-
-interface Deps extends LoneJobDeps {
-  config: Pick<Config, 'AUDIT_RETENTION_DAYS'>;
-}
 
 export type RetentionJob = LoneJob<true>;
 
-/** Creates the partitions of the coming days and removes data past its retention (LIM-8). */
-export function createRetentionJob(deps: Deps): RetentionJob {
+/** Creates the partitions of the coming days and removes data past its retention (LIM-8), but for rows that are kept for weeks. */
+export function createRetentionJob(deps: LoneJobDeps): RetentionJob {
   return createLoneJob(deps, {
     name: 'the retention job',
     lock: ADVISORY_LOCKS.retention,
     everyMs: EVERY_MS,
-    round: (signal, onFailure) => cleanUp(deps, signal, onFailure),
+    round: (signal, onFailure) => cleanUp(deps, { signal, onFailure }),
   });
 }
 
-async function cleanUp(deps: Deps, signal: AbortSignal, onFailure: () => void): Promise<true> {
-  const { db, clock, log, config } = deps;
-  const step = (what: string, work: () => Promise<unknown>) =>
-    runStep(what, work, { log, signal, onFailure });
+/** Removes rows that are kept for weeks and are past their retention (LIM-8). */
+export function createLongRetentionJob(
+  deps: LoneJobDeps & { config: Pick<Config, 'AUDIT_RETENTION_DAYS'> },
+): RetentionJob {
+  const keepMs = deps.config.AUDIT_RETENTION_DAYS * DAY_MS;
+  return createLoneJob(deps, {
+    name: 'the retention of rows for weeks',
+    lock: ADVISORY_LOCKS.longRetention,
+    everyMs: DAY_MS,
+    async round(signal, onFailure) {
+      const rows = [...LONG_KEPT, { table: 'audit_log', column: 'created_at', keepMs }];
+      await removeRows(deps, rows, { signal, onFailure });
+      return true;
+    },
+  });
+}
+
+interface Round {
+  signal: AbortSignal;
+  onFailure: () => void;
+}
+
+async function removeRows(
+  { db, clock, log }: LoneJobDeps,
+  rows: readonly Aging[],
+  round: Round,
+): Promise<void> {
+  const now = clock.now().getTime();
+  for (const { table, column, keepMs } of rows) {
+    const aged = { table, column, before: new Date(now - keepMs), signal: round.signal };
+    await runStep(`retention of ${table}`, () => deleteInBatches(db, aged), { log, ...round });
+  }
+}
+
+async function cleanUp(deps: LoneJobDeps, round: Round): Promise<true> {
+  const { db, clock, log } = deps;
+  const step = (what: string, work: () => Promise<unknown>) => runStep(what, work, { log, ...round });
   const now = clock.now();
   // Each step runs on its own: a blocked one must not prevent the others.
   for (const table of LOGS) {
@@ -78,16 +119,7 @@ async function cleanUp(deps: Deps, signal: AbortSignal, onFailure: () => void): 
     );
     await step(`retention of ${table.name}`, () => dropOldPartitions(db, table, { now }));
   }
-  const audit = { table: 'audit_log', column: 'created_at', keepMs: config.AUDIT_RETENTION_DAYS * DAY_MS };
-  for (const { table, column, keepMs } of [...ROWS, audit])
-    await step(`retention of ${table}`, () =>
-      deleteInBatches(db, {
-        table,
-        column,
-        before: new Date(now.getTime() - keepMs),
-        signal,
-      }),
-    );
+  await removeRows(deps, SHORT_KEPT, round);
   await step('retention of the playground', () => removePlaygroundMessages(db, now));
   await step('removing the remains of deleted instances', () => sweepDeviceState(db));
   return true;
@@ -96,7 +128,7 @@ async function cleanUp(deps: Deps, signal: AbortSignal, onFailure: () => void): 
 async function runStep(
   what: string,
   work: () => Promise<unknown>,
-  { log, signal, onFailure }: { log: Log; signal: AbortSignal; onFailure: () => void },
+  { log, signal, onFailure }: Round & { log: Log },
 ): Promise<void> {
   if (signal.aborted) return;
   try {

@@ -10,6 +10,7 @@ export const ADVISORY_LOCKS = {
   mediaRetention: 7_071_006,
   scheduledClaims: 7_071_007,
   messageRetention: 7_071_008,
+  longRetention: 7_071_009,
   acceptOrder: 7101,
   deviceState: 7102,
   playground: 7103,

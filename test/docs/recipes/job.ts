@@ -23,7 +23,7 @@ export async function removeDone(deps: { db: Db }, before: Date): Promise<boolea
   {
     file: 'core/platform/database/advisory-locks.ts',
     before: '  acceptOrder: 7101,\n',
-    add: '  feedbackRetention: 7_071_009,\n',
+    add: '  feedbackRetention: 7_071_010,\n',
   },
   {
     file: 'worker/feedback/feedback-retention-job.ts',
