@@ -9,11 +9,13 @@ const LINKS_KEPT_DAYS = 7;
 export async function sweepExpired(deps: { db: Db }, now: Date): Promise<void> {
   const hourAgo = new Date(now.getTime() - HOUR_MS);
   const linksUntil = new Date(now.getTime() - LINKS_KEPT_DAYS * DAY_MS);
-  // Rotated tokens stay for as long as their family lives: a reuse must be recognised.
+  await removeExpiredTokens(deps.db, now);
   const statements: [string, Date][] = [
+    // Found before the first one goes: the streams of all companies wait for a transaction from its first write on.
     [
-      `DELETE FROM refresh_families f WHERE created_at < $1
-       AND NOT EXISTS (SELECT 1 FROM refresh_tokens t WHERE t.family_id = f.id AND t.expires_at > $1)`,
+      `DELETE FROM refresh_families WHERE id = ANY (ARRAY(
+         SELECT id FROM refresh_families f WHERE created_at < $1
+           AND NOT EXISTS (SELECT FROM refresh_tokens t WHERE t.family_id = f.id)))`,
       now,
     ],
     ['DELETE FROM revoked_jwts WHERE expires_at <= $1', now],
@@ -36,4 +38,22 @@ export async function sweepExpired(deps: { db: Db }, now: Date): Promise<void> {
     ['DELETE FROM address_windows WHERE minute < extract(epoch FROM $1::timestamptz) / 60', hourAgo],
   ];
   for (const [text, before] of statements) await deps.db.query(text, [before]);
+}
+
+const BATCH = 5_000;
+
+/**
+ * A rotated token stays until it expires, so that a reuse is recognised; from then on it is refused like an unknown one. A session
+ * of months leaves thousands of them, which would all be looked at to find out whether it has a token left.
+ */
+async function removeExpiredTokens(db: Db, now: Date): Promise<void> {
+  let gone: number;
+  do {
+    const { rowCount } = await db.query(
+      `DELETE FROM refresh_tokens WHERE token_hash = ANY (ARRAY(
+         SELECT token_hash FROM refresh_tokens WHERE expires_at <= $1 ORDER BY expires_at LIMIT ${BATCH}))`,
+      [now],
+    );
+    gone = rowCount ?? 0;
+  } while (gone === BATCH);
 }

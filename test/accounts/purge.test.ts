@@ -159,6 +159,44 @@ describe('the purge of deleted companies', () => {
     await job.runOnce();
     assert.deepEqual({ ...(await counts()) }, { families: 0, tokens: 0 });
   });
+
+  test('the tokens that a long session has used up go as they expire, and the session stays', async () => {
+    const owner = await newOwner(server);
+    const { rows } = await server.db.query<{ id: string }>(
+      'SELECT id FROM refresh_families WHERE company_id = $1 LIMIT 1',
+      [owner.companyId],
+    );
+    const familyId = rows[0]!.id;
+    const insert = (count: number, expiresAt: Date) =>
+      server.db.query(
+        `INSERT INTO refresh_tokens (token_hash, family_id, company_id, created_at, expires_at, rotated_at)
+         SELECT sha256(gen_random_uuid()::text::bytea), $1, $2, $3, $3, $3 FROM generate_series(1, $4::integer)`,
+        [familyId, owner.companyId, expiresAt, count],
+      );
+    const now = server.clock.now().getTime();
+    await insert(6_000, new Date(now));
+    await insert(3, new Date(now + DAY_MS));
+    await job.runOnce();
+    const left = await server.db.query<{ used: number; live: number }>(
+      `SELECT count(*) FILTER (WHERE rotated_at IS NOT NULL)::integer AS used, count(*) FILTER (WHERE rotated_at IS NULL)::integer AS live
+       FROM refresh_tokens WHERE family_id = $1`,
+      [familyId],
+    );
+    assert.deepEqual({ ...left.rows[0]! }, { used: 3, live: 1 });
+    const family = await server.db.query('SELECT FROM refresh_families WHERE id = $1', [familyId]);
+    assert.equal(family.rows.length, 1);
+  });
+
+  test('a sweep that fails does not keep the data of a deleted company', async (t) => {
+    const gone = await newOwner(server);
+    assert.equal((await remove(gone)).status, 200);
+    server.clock.advance(30 * DAY_MS);
+    await server.db.query('ALTER TABLE login_failures RENAME TO renamed');
+    t.after(() => server.db.query('ALTER TABLE renamed RENAME TO login_failures'));
+    assert.equal(await job.runOnce(), 1);
+    const companies = await server.db.query('SELECT FROM companies WHERE id = $1', [gone.companyId]);
+    assert.equal(companies.rows.length, 0);
+  });
 });
 
 /** Without rows that expire by themselves, whoever's they are. */

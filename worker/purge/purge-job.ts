@@ -22,7 +22,12 @@ export function createPurgeJob(deps: LoneJobDeps): PurgeJob {
 
 async function purge(deps: LoneJobDeps, signal: AbortSignal, onFailure: () => void): Promise<number> {
   const now = deps.clock.now();
-  await sweepExpired(deps, now);
+  try {
+    await sweepExpired(deps, now);
+  } catch (err) {
+    deps.log.warn({ err }, 'removing expired sessions and links failed, will be retried');
+    onFailure();
+  }
   let purged = 0;
   for (const companyId of await companiesToPurge(deps, now)) {
     if (signal.aborted) break;
