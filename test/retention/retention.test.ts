@@ -4,6 +4,7 @@ import { recordAudit } from '@posthorn/core/audit/record-audit.ts';
 import { insertEvents } from '@posthorn/core/events/insert-events.ts';
 import { createDb } from '@posthorn/core/platform/database/db.ts';
 import { newId } from '@posthorn/core/platform/ids.ts';
+import { dropOldPartitions } from '@posthorn/core/platform/database/partitions.ts';
 import { createMetrics } from '@posthorn/core/platform/process/metrics.ts';
 import { createLongRetentionJob, createRetentionJob } from '@posthorn/worker/retention/retention-job.ts';
 import { newEvent } from '../events/support.ts';
@@ -235,6 +236,35 @@ test('a round of every ten minutes reads no rows that are kept for weeks', async
   } finally {
     await db.close();
   }
+});
+
+test('while somebody reads the events for long, as an export does, dropping a partition keeps nobody from writing', async () => {
+  const { db, clock } = parts;
+  const now = clock.now();
+  const old = new Date(now.getTime() - 20 * DAY_MS);
+  await db.query(`SELECT ensure_day_partitions('events', $1, $1)`, [old]);
+  const reader = await db.pool.connect();
+  const write = () =>
+    db.transaction(async (sql) => {
+      await sql.query(`SET LOCAL lock_timeout = '1500ms'`);
+      await insertEvents(sql, [newEvent(company.companyId, { createdAt: now })]);
+    });
+  try {
+    await reader.query('BEGIN');
+    await reader.query('SELECT count(*) FROM events');
+    let isOver = false;
+    const dropping = dropOldPartitions(db, { name: 'events', retentionDays: 14 }, { now }).finally(() => {
+      isOver = true;
+    });
+    const refused = assert.rejects(dropping, { code: '55P03' });
+    while (!isOver) await write();
+    await refused;
+    await reader.query('COMMIT');
+  } finally {
+    reader.release();
+  }
+  const dropped = await dropOldPartitions(db, { name: 'events', retentionDays: 14 }, { now });
+  assert.deepEqual(dropped, [dayName('events', old)]);
 });
 
 test('one process at a time does the clean-up', async () => {

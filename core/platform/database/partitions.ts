@@ -8,8 +8,11 @@ export interface DayPartitionedTable {
   retentionDays: number;
 }
 
-/** Dropping a partition locks its parent: better to try again later than to let everyone queue behind it. */
-const LOCK_TIMEOUT = '2s';
+/**
+ * Dropping a partition locks its parent: better to try again in the next round than to let everyone queue behind it, which an export
+ * of an hour would do to all events each time.
+ */
+const LOCK_TIMEOUT = '200ms';
 
 /**
  * Makes the partitions from yesterday to `aheadDays` days on. Rows that fell into the default partition,
