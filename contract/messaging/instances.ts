@@ -31,9 +31,19 @@ const proxy = z
 
 function isProxyAddress(address: string): boolean {
   if (!URL.canParse(address)) return false;
-  const { protocol, hostname, pathname, search, hash } = new URL(address);
+  const { protocol, username, password, hostname, pathname, search, hash } = new URL(address);
+  if (![username, password].every(isDecodable)) return false;
   const rest = `${pathname}${search}${hash}`;
   return (protocol === 'http:' || protocol === 'socks5:') && hostname !== '' && (rest === '' || rest === '/');
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 export const instance = z

@@ -18,7 +18,9 @@ export interface RouteOptions {
 /** The agent for connections; undefined: the default of Node.js. */
 export function createRoute({ proxy, ca, allowPrivate }: RouteOptions): Agent | undefined {
   if (proxy === null) return ca === undefined ? undefined : new HttpsAgent({ ca, keepAlive: false });
-  const { protocol, hostname } = new URL(proxy);
+  const { protocol, hostname, username, password } = new URL(proxy);
+  // The agent decodes them beside an open socket that nobody listens to yet: a fault of that would end the process.
+  for (const part of [username, password]) decodeURIComponent(part);
   const host = hostname.replace(/^\[|\]$/g, '');
   if (!allowPrivate && isIP(host) !== 0 && isPrivateAddress(host))
     throw new Error('the proxy is at a private address');

@@ -131,6 +131,8 @@ test('400 for a proxy of another kind, at a private address, or on a network tha
     'http://10.0.0.1:3128',
     'socks5://[::1]:1080',
     'http://localhost:3128',
+    'http://%zz:secret@proxy.example:3128',
+    'socks5://user:%@proxy.example:1080',
   ];
   for (const proxy of table) {
     const { status, body: answer } = await update(body.id, { proxy });

@@ -125,3 +125,8 @@ test('a proxy at a private address is refused unless it is allowed, by its name 
     assert.throws(() => createRoute({ proxy, allowPrivate: false }), /private address/);
   assert.ok(createRoute({ proxy: 'http://10.0.0.1:3128', allowPrivate: true }));
 });
+
+test('a proxy whose user or password cannot be decoded is not connected to', async () => {
+  for (const proxy of ['http://%zz:x@10.0.0.1:3128', 'http://x:%e7@10.0.0.1:3128', 'socks5://x:%@10.0.0.1:1080'])
+    assert.throws(() => createRoute({ proxy, allowPrivate: true }), URIError);
+});
