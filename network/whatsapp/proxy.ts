@@ -1,8 +1,9 @@
 /** The network route of an instance, direct or by a proxy, for both its socket and its media. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { lookup } from 'node:dns';
 import type { Agent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { isIP, type LookupFunction } from 'node:net';
+import { isIP, type LookupFunction, Socket } from 'node:net';
 import { isPrivateAddress } from '@posthorn/core/platform/http/address-ranges.ts';
 import { HttpsProxyAgent } from 'https-proxy-agent';
 import { SocksProxyAgent } from 'socks-proxy-agent';
@@ -34,7 +35,39 @@ export function createRoute({ proxy, ca, allowPrivate }: RouteOptions): Agent | 
     } as never);
     return withTrust(agent, trust);
   }
-  return withTrust(new HttpsProxyAgent(proxy, resolve), trust);
+  return withTrust(new HttpProxyAgent(proxy, resolve), trust);
+}
+
+/** Longer than the answer of any proxy to CONNECT. */
+const ANSWER_MAX_BYTES = 64 * 1024;
+
+/**
+ * The package keeps a proxy's answer until its head has ended, and searches all of it again with each piece: an answer
+ * without an end took all memory, and all time of the process.
+ */
+class HttpProxyAgent extends HttpsProxyAgent<string> {
+  override async connect(...request: Parameters<HttpsProxyAgent<string>['connect']>): Promise<Socket> {
+    let release: () => void = () => undefined;
+    const bound = (message: unknown) => {
+      release = boundAnswer((message as { socket: Socket }).socket);
+    };
+    // The package opens its socket before it waits for anything, and shows it to nobody.
+    subscribe('net.client.socket', bound);
+    const connecting = super.connect(...request);
+    unsubscribe('net.client.socket', bound);
+    return connecting.finally(() => release());
+  }
+}
+
+/** Ends the socket when more than {@link ANSWER_MAX_BYTES} arrive before the returned function is called. */
+function boundAnswer(socket: Socket): () => void {
+  let bytes = 0;
+  socket.push = (chunk: Buffer | null, encoding) => {
+    bytes += chunk?.length ?? 0;
+    if (bytes > ANSWER_MAX_BYTES) socket.destroy(new Error('the answer of the proxy has no end'));
+    return Socket.prototype.push.call(socket, chunk, encoding);
+  };
+  return () => Reflect.deleteProperty(socket, 'push');
 }
 
 /**

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { request } from 'node:https';
+import { createServer, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { SendUnavailable } from '@posthorn/core/network/driver.ts';
 import { createRoute } from '@posthorn/network/whatsapp/proxy.ts';
+import { listen } from '../support/listen.ts';
 import { startHttpProxy, startSocksProxy } from '../support/whatsapp/proxies.ts';
 import { MEDIA_HOST } from '../support/whatsapp/tls-certificate.ts';
 import { openWhatsApp, pairWhatsApp, startNetwork, until } from './whatsapp-harness.ts';
@@ -129,4 +133,23 @@ test('a proxy at a private address is refused unless it is allowed, by its name 
 test('a proxy whose user or password cannot be decoded is not connected to', async () => {
   for (const proxy of ['http://%zz:x@10.0.0.1:3128', 'http://x:%e7@10.0.0.1:3128', 'socks5://x:%@10.0.0.1:1080'])
     assert.throws(() => createRoute({ proxy, allowPrivate: true }), URIError);
+});
+
+test('a proxy whose answer has no end is left, and holds nobody up', async (t) => {
+  const piece = Buffer.alloc(64 * 1024, 'a');
+  const flood = (socket: Socket) => {
+    socket.on('error', () => undefined);
+    const write = () => {
+      while (socket.write(piece));
+      socket.once('drain', write);
+    };
+    write();
+  };
+  const server = createServer(flood);
+  const port = await listen(server);
+  t.after(() => server.close());
+  const agent = createRoute({ proxy: `http://127.0.0.1:${port}`, allowPrivate: true });
+  const asked = request({ host: 'web.whatsapp.test', agent }).end();
+  const [err] = await once(asked, 'error');
+  assert.match(String(err), /the answer of the proxy has no end/);
 });
