@@ -132,4 +132,13 @@ describe('compose.small.yaml', () => {
     assert.deepEqual(volumes, ['data:/data']);
     for (const port of ports) assert.match(port, /^127\.0\.0\.1:/);
   });
+
+  it('passes on each setting of deploy/.env that the manual names', () => {
+    const manual = readDeployed('../docs/deploying.md');
+    const section = manual.split(/^## /m).find((part) => part.startsWith('One container'))!;
+    const named = [...section.matchAll(/`([A-Z]+_[A-Z_]+)`/g)].map(([, name]) => name!);
+    assert.ok(named.includes('ASAAS_API_KEY') && named.includes('SMTP_URL'));
+    for (const name of named)
+      assert.match(small.services.posthorn.environment[name] ?? '', new RegExp(`^\\$\\{${name}\\b`), name);
+  });
 });
