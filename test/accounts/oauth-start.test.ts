@@ -51,10 +51,7 @@ describe('GET /v1/auth/oauth/{provider}/start', () => {
 
   test('302: the cookie is HttpOnly and lasts until a sign-up has to be complete', async () => {
     const answer = await setup.server.api('GET', '/v1/auth/oauth/google/start');
-    assert.match(
-      answer.setCookies.svc_oauth!,
-      /Path=\/; Max-Age=1500; SameSite=Lax; HttpOnly; Secure/,
-    );
+    assert.match(answer.setCookies.svc_oauth!, /Path=\/; Max-Age=1500; SameSite=Lax; HttpOnly; Secure/);
   });
 
   test('302: a browser sends the cookie back to an API that is reached behind a path', async () => {
