@@ -65,7 +65,9 @@ export async function recordMessages(
     if (read.kind === 'sealed') {
       // The message with the secret may have come together with it.
       await recordTogether(session, together.splice(0));
-      read = await openSealed(session, arrived, read);
+      const opened = await openSealed(session, arrived, read);
+      // A comment is a message, which somebody would miss.
+      read = opened.kind === 'none' && read.use === 'Enc Comment' ? unreadable(arrived) : opened;
     }
     if (read.kind === 'message') {
       if (!message.isGivenUp && (await session.withheld.wasTold(arrived.id))) read = lateWords(read.message);

@@ -1,4 +1,4 @@
-/** Opens what others have sealed with the secret of a message that is stored here: votes, new words, and reactions. */
+/** Opens what others have sealed with the secret of a message that is stored here: votes, new words, reactions, and comments. */
 import { findMessage } from './find-message.ts';
 import { namesOfAuthor, type WhatsAppContext } from './session-context.ts';
 import { secretOf, unwrap } from './wire/content.ts';
@@ -78,6 +78,12 @@ const READERS: Record<SealedUse, (session: WhatsAppContext, opened: Opened) => R
   'Enc Reaction': ({ library }, { arrived, target, opened }) => {
     const { text } = library.proto.Message.ReactionMessage.decode(opened);
     return readAs(arrived, { reactionMessage: { key: target, text } });
+  },
+
+  'Enc Comment': ({ library }, { arrived, target, opened }) => {
+    const comment = readAs(arrived, library.proto.Message.decode(opened));
+    if (comment.kind !== 'message') return NONE;
+    return { ...comment, message: { ...comment.message, quotedId: target.id } };
   },
 };
 

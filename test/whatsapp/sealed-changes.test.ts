@@ -98,6 +98,27 @@ describe('what is sealed with the secret of a message:', () => {
     );
   });
 
+  it('a comment is told as an answer, also when it cannot be opened', async () => {
+    const id = friend.send(group, secretly({ conversation: 'News' }));
+    await account.arrives(id);
+    const comment = other.sealed(group, { id, by: friend }, { comment: { conversation: 'Good news' } });
+    const sealed = { encPayload: Buffer.alloc(32), encIv: Buffer.alloc(12) };
+    const closed = other.send(group, { encCommentMessage: { targetMessageKey: { id }, ...sealed } });
+    await account.arrives(closed);
+    const told = [comment, closed].flatMap(toldUnder);
+    assert.deepEqual(
+      told.map(({ type, from, quotedId, content }) => [type, from, quotedId, content]),
+      [
+        ['text', other.jid, id, { text: 'Good news' }],
+        ['unknown', other.jid, undefined, {}],
+      ],
+    );
+    assert.deepEqual(
+      told.map(({ unreadable }) => unreadable),
+      [undefined, true],
+    );
+  });
+
   it('votes in a poll that was made on the account’s own phone are told', async () => {
     const options = ['now', 'later'].map((optionName) => ({ optionName }));
     const poll = { name: 'When?', options, selectableOptionsCount: 1 };

@@ -53,12 +53,15 @@ const NOT_TOLD: ReadonlySet<string> = new Set([
 export function readArrived(arrived: Arrived): Read {
   const unwrapped = unwrap(arrived.message);
   const { message, viewOnce } = unwrapped;
-  const { protocolMessage, pollUpdateMessage, secretEncryptedMessage, encReactionMessage } = message;
+  const { protocolMessage, pollUpdateMessage, secretEncryptedMessage } = message;
+  const { encReactionMessage, encCommentMessage } = message;
   if (protocolMessage) return readChange(arrived, protocolMessage);
   if (pollUpdateMessage)
     return sealedOf('Poll Vote', pollUpdateMessage.pollCreationMessageKey, pollUpdateMessage.vote);
   if (encReactionMessage)
     return sealedOf('Enc Reaction', encReactionMessage.targetMessageKey, encReactionMessage);
+  if (encCommentMessage)
+    return sealedOf('Enc Comment', encCommentMessage.targetMessageKey, encCommentMessage);
   if (secretEncryptedMessage) {
     // Changes of polls and events are not told.
     if (secretEncryptedMessage.secretEncType !== SEALED_EDIT) return { kind: 'none' };

@@ -1,8 +1,8 @@
-/** Opens and seals votes, edits and reactions with the secret of the message that they are about. No I/O. */
+/** Opens and seals votes, edits, reactions and comments with the secret of the message that they are about. No I/O. */
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 
-/** The network's names for these three. */
-export type SealedUse = 'Poll Vote' | 'Message Edit' | 'Enc Reaction';
+/** The network's names for these four. */
+export type SealedUse = 'Poll Vote' | 'Message Edit' | 'Enc Reaction' | 'Enc Comment';
 
 /** Identifies the message with the secret, its author, and who seals. */
 export interface SealedFor {

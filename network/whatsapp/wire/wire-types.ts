@@ -153,6 +153,8 @@ export interface WireMessage {
   secretEncryptedMessage?: Maybe<WireSealed & { secretEncType?: Maybe<number> }>;
   /** In announcement groups of communities. */
   encReactionMessage?: Maybe<WireSealed>;
+  /** An answer there, which apps show below the message. */
+  encCommentMessage?: Maybe<WireSealed>;
   eventMessage?: Maybe<
     WithContext & {
       isCanceled?: Maybe<boolean>;

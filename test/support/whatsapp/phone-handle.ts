@@ -14,7 +14,7 @@ import {
   tellOwnDevices,
   tellOwnDevicesTogether,
 } from './phone-outbox.ts';
-import { nameIn, sealedEdit, sealedReaction, sealedVote, secretOf } from './sealed.ts';
+import { nameIn, type Said, sealed, secretOf } from './sealed.ts';
 import { jidIn, seconds, type World } from './world.ts';
 
 const POLL_MS = 10;
@@ -122,13 +122,13 @@ export class PhoneHandle {
   }
 
   /**
-   * Says something of a message that was sent with a secret, sealed with that: new words, a reaction, or a vote. Answers the id
-   * under which it does.
+   * Says something of a message that was sent with a secret, sealed with that: new words, a reaction, a comment, or a vote. Answers
+   * the id under which it does.
    */
   sealed(
     chat: PhoneHandle | string,
     about: { id: string; by: PhoneHandle },
-    what: { words: WireMessage } | { reaction: string } | { options: readonly string[] },
+    what: Said,
     options: SendOptions = {},
   ): string {
     const addressing =
@@ -141,9 +141,7 @@ export class PhoneHandle {
       author: nameIn(addressing, about.by.phone),
       sender: nameIn(addressing, this.phone),
     };
-    if ('words' in what) return this.send(chat, sealedEdit(this.#world, of, what.words), options);
-    if ('reaction' in what) return this.send(chat, sealedReaction(this.#world, of, what.reaction), options);
-    return this.send(chat, sealedVote(this.#world, of, what.options), options);
+    return this.send(chat, sealed(this.#world, of, what), options);
   }
 
   /** Stores a file and sends the message that names it; `fields` are the rest of the message. */

@@ -12,6 +12,20 @@ interface About {
   sender: string;
 }
 
+/** New words for the message, a reaction to it, a comment on it, or a vote in it. */
+export type Said =
+  | { words: WireMessage }
+  | { reaction: string }
+  | { comment: WireMessage }
+  | { options: readonly string[] };
+
+export function sealed(world: World, about: About, said: Said): WireMessage {
+  if ('words' in said) return sealedEdit(world, about, said.words);
+  if ('reaction' in said) return sealedReaction(world, about, said.reaction);
+  if ('comment' in said) return sealedComment(world, about, said.comment);
+  return sealedVote(world, about, said.options);
+}
+
 /** The secret of a message that a phone has sent. Throws when it has none. */
 export function secretOf(phone: Phone, id: string): Buffer {
   const about = phone.sent.get(id)?.message.messageContextInfo as { messageSecret?: Buffer } | undefined;
@@ -20,7 +34,7 @@ export function secretOf(phone: Phone, id: string): Buffer {
 }
 
 /** New words for a message, as newer apps send them. */
-export function sealedEdit(world: World, about: About, words: WireMessage): WireMessage {
+function sealedEdit(world: World, about: About, words: WireMessage): WireMessage {
   const key = { remoteJid: about.author, fromMe: true, id: about.id };
   const protocolMessage = { type: 'MESSAGE_EDIT', key, editedMessage: words, timestampMs: Date.now() };
   const plain = world.coding.encodeMessage({ protocolMessage });
@@ -29,7 +43,7 @@ export function sealedEdit(world: World, about: About, words: WireMessage): Wire
 }
 
 /** A reaction, as it is sent in the announcement group of a community. */
-export function sealedReaction(world: World, about: About, text: string): WireMessage {
+function sealedReaction(world: World, about: About, text: string): WireMessage {
   const coder = (world.coding.proto.Message as unknown as World['coding']['proto']).ReactionMessage!;
   const plain = coder.encode(coder.fromObject({ text, senderTimestampMs: Date.now() })).finish();
   const targetMessageKey = { participant: about.author, fromMe: false, id: about.id };
@@ -38,7 +52,14 @@ export function sealedReaction(world: World, about: About, text: string): WireMe
   };
 }
 
-export function sealedVote(world: World, about: About, options: readonly string[]): WireMessage {
+/** A comment on a message of the announcement group of a community. */
+function sealedComment(world: World, about: About, comment: WireMessage): WireMessage {
+  const targetMessageKey = { participant: about.author, fromMe: false, id: about.id };
+  const plain = world.coding.encodeMessage(comment);
+  return { encCommentMessage: { targetMessageKey, ...seal(about, 'Enc Comment', plain, Buffer.alloc(0)) } };
+}
+
+function sealedVote(world: World, about: About, options: readonly string[]): WireMessage {
   const coder = (world.coding.proto.Message as unknown as World['coding']['proto']).PollVoteMessage!;
   const selectedOptions = options.map((option) => sha256(Buffer.from(option)));
   const plain = coder.encode(coder.fromObject({ selectedOptions })).finish();
