@@ -10,14 +10,21 @@ import { userOf, withoutDevice } from './wire/jids.ts';
 const KIND = 'lid-mapping';
 const REVERSE = '_reverse';
 
-/** Makes the library forget them when it learns other ones. Called once for a repository. */
+/**
+ * Makes the library forget them when it learns other ones. Called once for a repository of the account `me`. When another device of
+ * the account has sent a message, the library takes the account's number for that of the recipient: such pairs are not learnt, or
+ * notes to oneself would go to others.
+ */
 export function forgetFormerNames(
   lidMapping: SignalRepository['lidMapping'],
   keys: TransactionalKeyStore,
+  me: () => { id: string; lid: string },
 ): void {
   const { mappingCache } = lidMapping;
   const learn = lidMapping.storeLIDPNMappings.bind(lidMapping);
-  lidMapping.storeLIDPNMappings = async (pairs) => {
+  lidMapping.storeLIDPNMappings = async (told) => {
+    const own = me();
+    const pairs = told.filter(({ lid, pn }) => isSame(lid, own.lid) === isSame(pn, own.id));
     const news = pairs
       .map(({ lid, pn }) => ({ lid: withoutDevice(lid), pn: withoutDevice(pn) }))
       // The library drops those of two ids later, which its questions about ids give.
@@ -46,4 +53,8 @@ export function forgetFormerNames(
     }
     if (Object.keys(gone).length > 0) await keys.transaction(() => keys.set({ [KIND]: gone }), KIND);
   }
+}
+
+function isSame(one: string, other: string): boolean {
+  return withoutDevice(one) === withoutDevice(other);
 }

@@ -115,7 +115,7 @@ export function createInbox(deps: InboxDeps): Inbox {
         askLids && deps.lids.around(askLids),
       );
       repository.lidMapping.mappingCache = new MappingCache();
-      forgetFormerNames(repository.lidMapping, transactional);
+      forgetFormerNames(repository.lidMapping, transactional, () => namesOf(auth.creds));
       return {
         ...repository,
         decryptMessage: (message) =>

@@ -138,6 +138,24 @@ describe('an account whose messages the network takes', () => {
       await recorded.session.close();
     });
 
+  it('by ids alone knows its own number also after another device of it has written to somebody', async () => {
+    const other = await openPaired(driver, own);
+    const known = friend.text(own, 'hello', { addressing: 'lid' });
+    const told = (id: string) => recorded.inbound.find(({ networkId }) => networkId === id);
+    await until(() => told(known), 'the text', WAIT_MS);
+    refuse('@s.whatsapp.net', 463);
+    await sendText(recorded, friend.jid, 'one');
+    const copied = await sendText(other, friend.jid, 'two');
+    const copy = await until(() => told(copied), 'the copy', WAIT_MS);
+    assert.deepEqual([copy.chat, copy.from, copy.fromMe], [friend.jid, own.jid, true]);
+    const note = await sendText(recorded, own.jid, 'note to self');
+    assert.equal(network.ledger.find(({ id }) => id === note)?.to, own.lid);
+    const last = await sendText(recorded, friend.jid, 'three');
+    await friend.message(last, WAIT_MS);
+    assert.ok(friend.messages.every(({ id }) => id !== note));
+    await Promise.all([other.session.close(), recorded.session.close()]);
+  });
+
   it('by ids alone reaches who has the number of an account that is gone', async () => {
     refuse('@s.whatsapp.net', 463);
     await sendText(recorded, friend.jid, 'one');
