@@ -19,9 +19,9 @@ const REASONS: Readonly<Record<number, DisconnectReason>> = {
   401: 'logged_out',
   /** Temporary. */
   402: 'hard_paused',
-  403: 'banned',
+  /** The web app calls it locked, and logs out; it also comes when the phone was changed. */
+  403: 'logged_out',
   405: 'version_refused',
-  /** The web app calls it so; 403 also comes when the phone was changed. */
   406: 'banned',
   409: 'version_refused',
   440: 'replaced',

@@ -24,7 +24,7 @@ test('each way in which a connection ends has its reason', () => {
     ['Stream Errored (conflict)', 440, undefined, { to: 'end', reason: 'replaced' }],
     ['Connection Failure', 401, undefined, { to: 'end', reason: 'logged_out' }],
     ['Connection Failure', 402, undefined, { to: 'end', reason: 'hard_paused' }],
-    ['Connection Failure', 403, undefined, { to: 'end', reason: 'banned' }],
+    ['Connection Failure', 403, undefined, { to: 'end', reason: 'logged_out' }],
     ['Connection Failure', 405, undefined, { to: 'end', reason: 'version_refused' }],
     ['Connection Failure', 406, undefined, { to: 'end', reason: 'banned' }],
     ['Connection Failure', 503, undefined, lost('the connection to the WhatsApp network was lost')],

@@ -44,9 +44,9 @@ describe('a client on the simulated WhatsApp network sees that', () => {
 
   it('the number is banned', async () => {
     network.control.ban(ann.device);
-    assert.equal(await client.closed(), 403);
+    assert.equal(await client.closed(), 406);
     const again = await connectRaw(network, state);
-    assert.equal(await again.closed(), 403);
+    assert.equal(await again.closed(), 406);
   });
 
   it('it has to log in again, or that the network is not available', async () => {

@@ -106,7 +106,7 @@ export class Connection implements LiveConnection {
       return;
     }
     if (phone.isBanned) {
-      this.end(node('failure', { reason: '403', location: 'rva' }));
+      this.end(node('failure', { reason: '406', location: 'rva' }));
       return;
     }
     if (device.connection) {

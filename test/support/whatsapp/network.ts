@@ -188,7 +188,7 @@ function controlOf(world: World, connections: ReadonlySet<Connection>): Control 
     },
     ban: (device) => {
       world.phones.get(device.number)!.isBanned = true;
-      device.connection?.end(node('failure', { reason: '403', location: 'rva' }));
+      device.connection?.end(node('failure', { reason: '406', location: 'rva' }));
     },
     streamError: (device, code) => device.connection?.end(node('stream:error', { code: String(code) })),
     drop: (device) => device.connection?.cut(),
