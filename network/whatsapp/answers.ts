@@ -16,6 +16,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   '420': 'not_allowed',
   '421': STALE_GROUP,
   '463': 'new_chats_limited',
+  '475': 'new_chats_capped',
   '479': 'invalid_message',
 };
 /** Codes that mean the network cannot take the message now. */

@@ -187,6 +187,13 @@ describe('an account whose messages the network takes', () => {
     await recorded.session.close();
   });
 
+  it('to nobody new, because it has written to as many as it may, does not try a second address', async () => {
+    refuse('@s.whatsapp.net', 475);
+    await assert.rejects(sendText(recorded, friend.jid, 'one'), { reason: 'new_chats_capped' });
+    assert.deepEqual([asked, recorded.restrictions], [[friend.jid], []]);
+    await recorded.session.close();
+  });
+
   it('by neither kind of name reports the first refusal', async () => {
     network.faults.onMessage = (_device: LinkedDevice, { attrs }: Stanza) => {
       asked.push(attrs.to!);
