@@ -49,6 +49,16 @@ describe('an address that a stranger has registered, whose account they deleted'
     assert.equal((await logIn(server, email)).body.company_id, registered.body.company_id);
   });
 
+  test('registers although the stranger holds the address that the deleted account would be given', async () => {
+    const email = newEmail();
+    const { body } = await api('POST', '/v1/auth/quick-register', { body: { email } });
+    const { user_id, token } = (await logIn(server, email, body.password)).body;
+    await remove(token, body.password);
+    const given = { email: `user-${user_id}@deleted.invalid` };
+    assert.equal((await api('POST', '/v1/auth/quick-register', { body: given })).status, 201);
+    await register(server, email);
+  });
+
   test('registers quickly', async () => {
     const email = await squatted();
     const answer = await api('POST', '/v1/auth/quick-register', { body: { email } });

@@ -10,8 +10,9 @@ import { IS_INVITED } from '../account-user.ts';
  * address to somebody else.
  */
 export async function releaseAddress(sql: Sql, { email, now }: { email: string; now: Date }): Promise<void> {
+  // One that nobody can have registered before.
   await sql.query(
-    `UPDATE users u SET email = 'user-' || u.id || '@deleted.invalid'
+    `UPDATE users u SET email = gen_random_uuid() || '@deleted.invalid'
      FROM companies c WHERE lower(u.email) = $1 AND c.id = u.company_id AND ${IS_OF_DELETED}`,
     [email],
   );
