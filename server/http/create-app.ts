@@ -3,6 +3,7 @@ import { createServer, IncomingMessage, type Server, ServerResponse, STATUS_CODE
 import type { AddressInfo, Socket } from 'node:net';
 import { apiError } from '@posthorn/contract/api-error.ts';
 import { type ErrorCode, errorCatalogue } from '@posthorn/contract/errors.ts';
+import { beforeFirst } from '@posthorn/core/platform/before-first.ts';
 import type { AddressReader } from '@posthorn/core/platform/http/client-address.ts';
 import { createHttpServerCloser } from '@posthorn/core/platform/http/close-http-server.ts';
 import { limitTransfers, type TransferLimits } from '@posthorn/core/platform/http/transfer-limits.ts';
@@ -39,6 +40,8 @@ declare global {
 export interface HttpApp {
   readonly express: express.Express;
   readonly server: Server;
+  /** The paths of routes that take upgrades; elsewhere a handshake is a request like any other. */
+  readonly webSocketPaths: Set<string>;
   /** Resolves with the port; port 0 picks a free one. */
   listen(port: number, host: string): Promise<number>;
   /** Accepts no new connections. */
@@ -79,13 +82,14 @@ export function createApp(deps: AppDeps): HttpApp {
     else if (request.method === 'OPTIONS') answerPreflight(deps, request, response);
     else handle(request as Request, response as Response);
   };
+  const webSocketPaths = new Set<string>();
   // Only WebSocket upgrades: HTTP/2 clients offer h2c with ordinary requests.
   const server = createServer(
     {
       ...classesOf(app),
       // Node's own answers would have another form, and be none that `inTurns` knows.
       requireHostHeader: false,
-      shouldUpgradeCallback: isWebSocket,
+      shouldUpgradeCallback: (request) => isWebSocket(request) && webSocketPaths.has(pathOf(request)),
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: CHECK_CONNECTIONS_MS,
     },
@@ -106,6 +110,7 @@ export function createApp(deps: AppDeps): HttpApp {
   return {
     express: app,
     server,
+    webSocketPaths,
     listen: (port, host) =>
       new Promise((resolve, reject) => {
         server.once('error', reject);
@@ -190,6 +195,10 @@ function alwaysHeaders({ isProduction }: { isProduction: boolean }): Record<stri
 /** Behind an unanswered request, the socket still belongs to that request's answer. */
 function isWebSocket(request: IncomingMessage): boolean {
   return request.headers.upgrade?.toLowerCase() === 'websocket' && !owesAnswer(request.socket);
+}
+
+function pathOf({ url = '' }: IncomingMessage): string {
+  return beforeFirst(url, '?');
 }
 
 /**

@@ -51,6 +51,7 @@ export function serveContract<C extends AppRouter>(
   const areas = new Map<string, Area>();
   for (const { name, route } of listRoutes(contract).sort(fixedBeforeParam)) {
     const prepared = prepareRoute(name, route, deps);
+    if (prepared.meta.raw === 'ws') app.webSocketPaths.add(route.path);
     const area = areaFor(areas, route.path);
     area.contract[name] = withFallback(route, prepared);
     area.handlers[name] = {

@@ -27,6 +27,10 @@ const contract = {
     { auth: 'none', access: 'public', summary: 'open' },
     { method: 'GET', path: '/open', responses: { 200: z.object({ ok: z.boolean() }) } },
   ),
+  socket: route(
+    { auth: 'any', access: 'all', raw: 'ws', summary: 'socket' },
+    { method: 'GET', path: '/socket', responses: { 101: c.noBody() } },
+  ),
   echo: route(
     { auth: 'any', access: 'all', summary: 'echo', operation: 'echo' },
     {
@@ -101,6 +105,8 @@ describe('the pipeline that every request passes', () => {
       contract,
       {
         open: () => ({ status: 200, body: { ok: true } }),
+        // Nobody with credentials asks for it here.
+        socket: () => undefined as never,
         echo: async ({ body, principal }) => ({
           status: 201,
           body: { text: body.text, company_id: principal.companyId },
@@ -290,7 +296,7 @@ describe('the pipeline that every request passes', () => {
   });
 
   test('what Node would answer by itself is answered with the envelope, also before an upgrade', async () => {
-    const upgrade = 'GET /open HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
+    const upgrade = 'GET /socket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
     for (const [head, status, code] of [
       ['GET /nowhere HTTP/1.1\r\nHost: x\r\nExpect: foo\r\n\r\n', 404, 'NOT_FOUND'],
       ['GET /open HTTP/1.1\r\n\r\n', 400, 'BAD_REQUEST'],
@@ -300,7 +306,7 @@ describe('the pipeline that every request passes', () => {
       client.on('data', (chunk) => {
         text += chunk;
       });
-      await waitFor(() => text.includes('{"ok":true}'));
+      await waitFor(() => text.includes('UNAUTHORIZED'));
       client.destroy();
       assert.match(text, new RegExp(`^HTTP/1\\.1 ${status} `));
       assert.match(text, new RegExp(`"error_code":"${code}"`));
@@ -388,10 +394,26 @@ describe('the pipeline that every request passes', () => {
     assert.equal(status, 200);
   });
 
+  test('a handshake where no WebSocket is served is a request like any other, with its limits', async () => {
+    const client = connect(port, '127.0.0.1');
+    let text = '';
+    client.on('data', (chunk) => {
+      text += chunk;
+    });
+    const ask = (path: string) =>
+      client.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`);
+    ask('/open');
+    await waitFor(() => text.includes('{"ok":true}'));
+    ask('/nowhere');
+    await waitFor(() => text.includes('NOT_FOUND'));
+    client.destroy();
+    assert.deepEqual(text.match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 200', 'HTTP/1.1 404']);
+  });
+
   test('a refused handshake ends its connection, also when the client keeps its side open', async () => {
     const accepted = once(app.server, 'connection') as Promise<[Socket]>;
     const client = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
-    client.write('GET /things/1 HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+    client.write('GET /socket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
     const [socket] = await accepted;
     const text = Buffer.concat(await client.toArray()).toString();
     await waitFor(() => socket.destroyed);
