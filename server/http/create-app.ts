@@ -14,7 +14,7 @@ import { type AnswerDeps, JSON_TYPE, send } from './answer.ts';
 import { type ErrorDeps, sendError } from './answer-error.ts';
 import { Call, UPGRADE, type Upgrade } from './call.ts';
 import type { Cors } from './cors.ts';
-import { inTurns, owesAnswer } from './in-turns.ts';
+import { endBehindAnswers, inTurns, owesAnswer } from './in-turns.ts';
 import { type PreparedRoute, routeOutsideContract } from './prepared-route.ts';
 
 export interface AppDeps extends ErrorDeps {
@@ -236,6 +236,7 @@ function answerBadHttp(err: Error & { code?: string }, socket: import('node:stre
     socket.destroy();
     return;
   }
+  if (endBehindAnswers(socket as Socket)) return;
   const isLate = err.code === 'ERR_HTTP_REQUEST_TIMEOUT';
   const status = err.code === 'HPE_HEADER_OVERFLOW' ? 431 : isLate ? 408 : 400;
   const traceId = randomUUID();

@@ -7,6 +7,8 @@ type Serve = (request: IncomingMessage, response: ServerResponse) => void;
 interface Line {
   /** A request is being answered, or the next one is about to start. */
   isBusy: boolean;
+  /** The one that is being answered. */
+  begun: { request: IncomingMessage; response: ServerResponse } | null;
   waiting: { request: IncomingMessage; response: ServerResponse }[];
   /** No later request is answered: the connection ends after the requests already accepted. */
   isEnding: boolean;
@@ -31,7 +33,9 @@ const REFUSALS: readonly number[] = [401, 403, 429];
 export function inTurns(serve: Serve): Serve {
   const begin = (line: Line, request: IncomingMessage, response: ServerResponse): void => {
     line.isBusy = true;
+    line.begun = { request, response };
     response.once('close', () => {
+      line.begun = null;
       if (line.waiting.length === 0) line.isBusy = false;
       else setImmediate(next, line, request.socket);
     });
@@ -50,7 +54,7 @@ export function inTurns(serve: Serve): Serve {
   };
   return (request, response) => {
     const socket: LinedSocket = request.socket;
-    socket[LINE] ??= { isBusy: false, waiting: [], isEnding: false };
+    socket[LINE] ??= { isBusy: false, begun: null, waiting: [], isEnding: false };
     const line = socket[LINE];
     if (line.isEnding) return;
     if (!line.isBusy) {
@@ -66,6 +70,22 @@ export function inTurns(serve: Serve): Serve {
 /** Whether a request of this connection is not fully answered yet. */
 export function owesAnswer(socket: Socket): boolean {
   return (socket as LinedSocket)[LINE]?.isBusy === true;
+}
+
+/**
+ * Ends a connection on which something came that is no HTTP, behind the answers to the requests before it: they were read
+ * whole, and are served. False when none is owed, or when the body of the last one is what is no HTTP.
+ */
+export function endBehindAnswers(socket: Socket): boolean {
+  const line = (socket as LinedSocket)[LINE];
+  const last = line?.waiting.at(-1) ?? line?.begun;
+  if (!line?.isBusy || !last?.request.complete) return false;
+  // The parser fails again with each further piece.
+  if (line.isEnding) return true;
+  line.isEnding = true;
+  last.response.shouldKeepAlive = false;
+  last.response.once('finish', () => socket.destroySoon());
+  return true;
 }
 
 /**

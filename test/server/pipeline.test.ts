@@ -295,6 +295,21 @@ describe('the pipeline that every request passes', () => {
     assert.match(answer, /"error_code":"BAD_REQUEST"/);
   });
 
+  test('a request is answered as what it was, also when something follows it that is no HTTP', async () => {
+    const body = '{"text":"hi"}';
+    const head = `POST /echo HTTP/1.1\r\nHost: x\r\nX-API-Key: ${owner.apiKey}\r\nIdempotency-Key: k\r\n`;
+    const one = `${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    for (const [sent, answers] of [
+      [one, 1],
+      [one + one, 2],
+    ] as const) {
+      const client = connect(port, '127.0.0.1', () => client.write(`${sent}\0`));
+      // Until the server ends the connection.
+      const text = Buffer.concat(await client.toArray()).toString();
+      assert.deepEqual(text.match(/HTTP\/1\.1 \d+/g), Array(answers).fill('HTTP/1.1 201'));
+    }
+  });
+
   test('what Node would answer by itself is answered with the envelope, also before an upgrade', async () => {
     const upgrade = 'GET /socket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
     for (const [head, status, code] of [
