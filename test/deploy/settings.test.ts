@@ -41,8 +41,16 @@ describe('the settings that deploy/ names', () => {
       assert.ok(config.TRUSTED_PROXIES.length > 0, where);
       if (role === 'messaging') assert.ok(config.BILLING_INTERNAL_URL && config.INTERNAL_SECRET, where);
       if (role === 'worker') assert.ok(config.WORKER_PORT, where);
-      if (where.startsWith('compose.small'))
-        assert.ok(!config.ALLOW_PRIVATE_WEBHOOKS && !config.PLAYGROUND_ENABLED, where);
+    }
+  });
+
+  it('open nothing of a server that npm start opens on the machine of one person', () => {
+    const servers = environments.filter(({ role }) => role === 'standalone');
+    assert.equal(servers.length, 2);
+    for (const { where, env } of servers) {
+      const { config } = readSettings(env);
+      for (const name of ['ALLOW_PRIVATE_WEBHOOKS', 'ALLOW_PRIVATE_PROXIES', 'PLAYGROUND_ENABLED'] as const)
+        assert.equal(config[name], false, `${where}: ${name}`);
     }
   });
 });
