@@ -6,9 +6,9 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { ensureProgram } from '@posthorn/test/support/debian-package.ts';
 import { projectRoot } from '@posthorn/test/support/process.ts';
-import { parse, parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments, stringify } from 'yaml';
 import { fillIn } from './environments.ts';
-import { type Document, deployDir, readEnvFile, readKubernetes } from './files.ts';
+import { type Document, deployDir, readDeployed, readEnvFile, readKubernetes } from './files.ts';
 
 /** Checks the deployment files with the operators' own tools. */
 
@@ -114,23 +114,31 @@ describe('kubectl', () => {
       assert.equal(spec.template.spec.containers[0].image, `${newName}:${newTag}`);
   });
 
-  it('takes it as a base of a kustomization with another namespace and image', () => {
+  it('takes it as a base of the kustomization that the manual shows, under host names of its own', () => {
     const own = path.join(work, 'own');
+    const base = path.join(work, 'kubernetes');
     mkdirSync(own);
-    cpSync(path.join(deployDir, 'kubernetes'), path.join(work, 'kubernetes'), { recursive: true });
-    // Every version of kustomize knows `bases`.
-    const lines = [
-      'namespace: shop',
-      'bases: [../kubernetes]',
-      'images: [{name: registry.example.com/posthorn, newTag: 2.0.0}]',
-    ];
-    writeFileSync(path.join(own, 'kustomization.yaml'), `${lines.join('\n')}\n`);
+    cpSync(path.join(deployDir, 'kubernetes'), base, { recursive: true });
+    const [, shown = ''] = /```yaml\n([\s\S]*?)```/.exec(readDeployed('../docs/deploying.md')) ?? [];
+    const { namespace, resources, images, patches } = parse(
+      shown.replace('<checkout>/deploy', '..').replace('<your registry>', 'registry.shop.test'),
+    );
+    const files: string[] = patches.map((patch: Document) => patch.path);
+    for (const file of files) {
+      const text = readFileSync(path.join(base, file), 'utf8');
+      writeFileSync(path.join(own, file), text.replaceAll('example.com', 'shop.test'));
+    }
+    // Every version of kustomize knows these names of the fields.
+    const asKnown = { namespace, bases: resources, images, patchesStrategicMerge: files };
+    writeFileSync(path.join(own, 'kustomization.yaml'), stringify(asKnown));
     const made = execFileSync('kubectl', ['kustomize', own], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
     });
-    for (const document of parseAllDocuments(made)) assert.equal(document.toJS().metadata.namespace, 'shop');
-    assert.match(made, /image: registry\.example\.com\/posthorn:2\.0\.0/);
+    for (const document of parseAllDocuments(made))
+      assert.equal(document.toJS().metadata.namespace, namespace);
+    assert.match(made, /image: registry\.shop\.test\/posthorn:<version>/);
+    assert.doesNotMatch(made, /example\.com/);
   });
 });
 
