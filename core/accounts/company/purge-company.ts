@@ -28,18 +28,21 @@ export async function purgeCompany(deps: { db: Db }, companyId: number): Promise
   // Large tables are indexed by instance, not by company.
   const instances = await db.query<{ id: string }>(INSTANCES, [companyId]);
   const instanceIds = instances.rows.map((row) => row.id);
+  const deleteByInstance = (name: string) =>
+    deleteBatches(db, name, 'instance_id = ANY($2::uuid[])', companyId, instanceIds);
   if (instanceIds.length > 0)
-    for (const { name, has_instance } of tables)
-      if (has_instance)
-        await deleteBatches(db, name, 'instance_id = ANY($2::uuid[])', companyId, instanceIds);
-  await deleteRounds(db, tables, companyId);
+    for (const { name, has_instance } of tables) if (has_instance) await deleteByInstance(name);
+  // All instances with messages are known, and the messages of all companies are most of the database.
+  const others = tables.filter(({ name }) => name !== 'messages');
+  await deleteRounds(db, others, companyId);
   await db.transaction(async (sql) => {
     // Workers close what sessions there still are, and record nothing more.
     await sql.query(`SELECT pg_notify('instance', id) FROM unnest($1::text[]) AS id`, [instanceIds]);
     // A send that was being accepted holds the order of its instance until it is written.
     await lockAcceptOrder(sql, instanceIds);
   });
-  await deleteRounds(db, tables, companyId);
+  await deleteByInstance('messages');
+  await deleteRounds(db, others, companyId);
   await db.query(`DELETE FROM companies WHERE id = $1 AND status = 'deleted'`, [companyId]);
 }
 
