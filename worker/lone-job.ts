@@ -72,7 +72,8 @@ export function createLoneJob<T>(
         job.lock,
       ]);
       const isMine = rows[0]!.mine;
-      const outcome = isMine && (!onlyIfDue || (await isDue())) ? await runNoted() : null;
+      const isToRun = isMine && (!onlyIfDue || (await isDue()));
+      const outcome = isToRun ? await runNoted(deps, job, { signal: stopping.signal, countFailure }) : null;
       // Unlock before returning the connection: closing it would free the lock too, but later.
       if (isMine) await client.query('SELECT pg_advisory_unlock($1)', [job.lock]);
       failed = false;
@@ -80,29 +81,6 @@ export function createLoneJob<T>(
     } finally {
       // After a failure the connection is closed, which always frees the lock.
       client.release(failed);
-    }
-  }
-
-  async function runNoted(): Promise<T> {
-    await db.query(
-      `INSERT INTO lone_jobs (name, worker, started_at) VALUES ($1, $2, $3)
-       ON CONFLICT (name) DO UPDATE SET worker = $2, started_at = $3`,
-      [job.name, WORKER_NAME, clock.now()],
-    );
-    let hasFailed = false;
-    const onFailure = () => {
-      hasFailed = true;
-    };
-    try {
-      return await job.round(stopping.signal, onFailure);
-    } catch (err) {
-      onFailure();
-      throw err;
-    } finally {
-      if (hasFailed && !stopping.signal.aborted) countFailure?.();
-      // A round that was told to end is not over: another process goes on with it.
-      if (!stopping.signal.aborted)
-        await db.query('UPDATE lone_jobs SET finished_at = $2 WHERE name = $1', [job.name, clock.now()]);
     }
   }
 
@@ -121,4 +99,32 @@ export function createLoneJob<T>(
     },
     runOnce: () => runOnce(false),
   };
+}
+
+/** Runs a round, and notes where it runs and when it ended. */
+async function runNoted<T>(
+  { db, clock }: LoneJobDeps,
+  job: { name: string; round: (signal: AbortSignal, onFailure: () => void) => Promise<T> },
+  { signal, countFailure }: { signal: AbortSignal; countFailure: (() => void) | undefined },
+): Promise<T> {
+  await db.query(
+    `INSERT INTO lone_jobs (name, worker, started_at) VALUES ($1, $2, $3)
+     ON CONFLICT (name) DO UPDATE SET worker = $2, started_at = $3`,
+    [job.name, WORKER_NAME, clock.now()],
+  );
+  let hasFailed = false;
+  const onFailure = () => {
+    hasFailed = true;
+  };
+  try {
+    return await job.round(signal, onFailure);
+  } catch (err) {
+    onFailure();
+    throw err;
+  } finally {
+    if (hasFailed && !signal.aborted) countFailure?.();
+    // A round that was told to end is not over: another process goes on with it.
+    if (!signal.aborted)
+      await db.query('UPDATE lone_jobs SET finished_at = $2 WHERE name = $1', [job.name, clock.now()]);
+  }
 }

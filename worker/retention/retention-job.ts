@@ -83,7 +83,7 @@ export function createLongRetentionJob(
     name: 'the retention of rows for weeks',
     lock: ADVISORY_LOCKS.longRetention,
     everyMs: DAY_MS,
-    async round(signal, onFailure) {
+    async round(signal, onFailure): Promise<true> {
       const rows = [...LONG_KEPT, { table: 'audit_log', column: 'created_at', keepMs }];
       await removeRows(deps, rows, { signal, onFailure });
       return true;
