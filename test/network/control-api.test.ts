@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
+import { globSync } from 'node:fs';
 import { test } from 'node:test';
+import { FAULT_KINDS } from '@posthorn/network/sandbox/faults/fault.ts';
+import { readText } from '../docs/rules.ts';
+import { projectRoot } from '../support/process.ts';
 import { pairInstance, startSandbox } from './sandbox-harness.ts';
 
 const OURS = '5511988880001';
@@ -161,4 +165,20 @@ test('the ledger pages without gap or repetition and counts by sender', async (t
     '5511988880002@s.whatsapp.net': { received: 5, duplicates: 0, refused: 0 },
   });
   assert.equal((await sandbox.get(`/ledger/summary?from=${OURS}`)).total, 21);
+});
+
+test('network/README.md has every call and every fault', () => {
+  const readme = readText('network/README.md');
+  const sources = globSync('network/sandbox/control/*.ts', { cwd: projectRoot }).map(readText).join('\n');
+  const calls = [...sources.matchAll(/method: '([A-Z]+)',\s+path: '([^']+)'/g)];
+  assert.ok(calls.length > 40);
+  for (const [, method = '', path = ''] of calls) {
+    const last = path.replaceAll(/:(\w+)/g, '{$1}').replace(/^.*(?=\/(?!\{))/, '');
+    assert.match(
+      readme,
+      new RegExp(`${method} [^|]*${last.replaceAll(/[{}]/g, '\\$&')}(?!\\w)`),
+      `${method} ${path}`,
+    );
+  }
+  for (const kind of FAULT_KINDS) assert.match(readme, new RegExp(`[|,] *\`${kind}\\b`), kind);
 });
