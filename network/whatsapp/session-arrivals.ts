@@ -53,9 +53,12 @@ export async function recordMessages(
   messages: readonly LibraryMessage[],
 ): Promise<void> {
   const together: Incoming[] = [];
+  const given: LibraryMessage[] = [];
   for (const message of messages.flatMap(copiesOf)) {
     const arrived = await arrivedOf(session, message);
     if (!arrived) continue;
+    const withheld = await findWithheld(session, arrived);
+    if (withheld) given.push(message);
     // The library learns numbers from its own questions, too: they are told before the first message that has them.
     const { participant, remoteJid } = message.key;
     await tellLid(session, participant || remoteJid!, participant ? arrived.from : arrived.chat);
@@ -70,7 +73,7 @@ export async function recordMessages(
       read = opened.kind === 'none' && read.use === 'Enc Comment' ? unreadable(arrived) : opened;
     }
     if (read.kind === 'message') {
-      if (!message.isGivenUp && (await session.withheld.wasTold(arrived.id))) read = lateWords(read.message);
+      if (!message.isGivenUp && withheld?.isTold) read = lateWords(read.message);
       else {
         const content = await withOurMentions(session, read.message.content);
         const told = { ...read.message, content };
@@ -85,7 +88,14 @@ export async function recordMessages(
     await recordChange(session, arrived, read.change);
   }
   await recordTogether(session, together);
-  await session.withheld.recorded(messages);
+  await session.withheld.recorded(given);
+}
+
+/** The withheld message that this one is. */
+async function findWithheld(session: WhatsAppContext, { id, chat, from }: Arrived) {
+  const found = await session.withheld.find(id);
+  const about = found && (await arrivedOf(session, { ...found.message, isGivenUp: true }));
+  return about?.chat === chat && about.from === from ? found : undefined;
 }
 
 /** A message that was told without content cannot be told again: what it says comes as new words. */

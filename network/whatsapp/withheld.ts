@@ -25,8 +25,8 @@ export interface Withheld {
   mayBeDue(): boolean;
   /** Those that are due now, each once. */
   takeDue(): Promise<LibraryMessage[]>;
-  /** Whether the message was told without content before. */
-  wasTold(id: string): Promise<boolean>;
+  /** The one with this id, which a message of somebody else may have, too. */
+  find(id: string): Promise<Pick<Row, 'message' | 'isTold'> | undefined>;
   /** These are recorded: with their content, or as those that nobody gave. */
   recorded(messages: readonly LibraryMessage[]): Promise<void>;
 }
@@ -102,9 +102,7 @@ export function createWithheld(keys: SharedKeys, nowMs: () => number): Withheld 
       }
       return due;
     },
-    async wasTold(id) {
-      return (await rows()).get(id)?.isTold === true;
-    },
+    find: async (id) => (await rows()).get(id),
     async recorded(messages) {
       const known = await rows();
       for (const each of messages) {

@@ -166,6 +166,21 @@ describe('a message that the network withholds from linked devices', () => {
       for (const each of hidden) assert.deepEqual(toldOf(each), []);
     });
 
+    it('is told also when somebody else has used its id', async () => {
+      const id = deliver({ from: group, participant: friend.jid }, { type: 'skmsg' });
+      const other = account.newPhone();
+      await account.arrives(other.text(account.own, 'Mine', { id }));
+      account.pass(DAY_MS);
+      await account.arrives(friend.text(account.own, 'Much later'));
+      await until(() => toldOf(id).length > 1, 'the one of the group');
+      assert.deepEqual(UNREADABLE(toldOf(id).at(-1)!), ['unknown', {}, true, group, friend.jid]);
+      // And once it was told, the other one is not taken for its words.
+      const another = account.newPhone();
+      another.text(account.own, 'Mine, too', { id });
+      await until(() => toldOf(id).length > 2, 'one more');
+      assert.equal(toldOf(id).at(-1)!.from, another.jid);
+    });
+
     it('is told with its content when its sender gives it', async () => {
       const id = randomBytes(10).toString('hex').toUpperCase();
       friend.phone.sent.set(id, { chat: account.own.jid, message: { conversation: 'Once more' } });
