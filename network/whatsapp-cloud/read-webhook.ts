@@ -192,12 +192,15 @@ function readInbound(item: unknown, contacts: readonly Contact[], own: Own): Tol
   const message = messageShape.safeParse(item).data;
   // This driver has no groups, and what is written to one is not for the writer's own chat.
   if (!message || message.group_id !== undefined) return null;
-  const contact = contacts.find(
-    (each) =>
-      (each.wa_id && each.wa_id === message.from) || (each.user_id && each.user_id === message.from_user_id),
-  );
-  const userId = message.from_user_id ?? contact?.user_id;
-  const from = jidOf({ phone: message.from ?? contact?.wa_id, userId });
+  const { from: phone, from_user_id: id } = message;
+  const isNamed = phone !== undefined || id !== undefined;
+  const contact = isNamed
+    ? contacts.find(({ wa_id, user_id }) => (wa_id && wa_id === phone) || (user_id && user_id === id))
+    : contacts.length === 1
+      ? contacts[0]
+      : undefined;
+  const userId = id ?? contact?.user_id;
+  const from = jidOf({ phone: phone ?? contact?.wa_id, userId });
   if (!from) return null;
   const at = dateOf(message.timestamp, own.now);
   const pairs = pairOf(from, userId, at);

@@ -94,6 +94,16 @@ describe('a webhook of the Cloud API', () => {
     assert.deepEqual(contentOf(said).contacts, [{ name: 'Pablo Morales', vcard }]);
   });
 
+  it('tells that card in the chat of its contact where the message itself names nobody', () => {
+    const { from: _, ...said } = message('contacts', [{ phones: [{ phone: '+16505551234' }] }]);
+    const pablo = { profile: { name: 'Pablo', username: 'pablo' }, user_id: 'US.13491208655302741918' };
+    const { told } = read('messages', { contacts: [pablo], messages: [said] });
+    const chats = told.map((each) => each.kind === 'message' && [each.message.chat, each.message.pushName]);
+    assert.deepEqual(chats, [['US.13491208655302741918@bsuid', 'Pablo']]);
+    const ana = { ...pablo, user_id: 'US.2' };
+    assert.equal(read('messages', { contacts: [pablo, ana], messages: [said] }).passedOver, 1);
+  });
+
   it('with older messages of a number that is used on a phone as well tells none as new', () => {
     const image = { caption: 'Echeveria', mime_type: 'image/jpeg', sha256: '3f9d', id: '24230790383178626' };
     const ofBefore = [message('image', image), message('image', image, { from: OWN.phone })];
