@@ -70,6 +70,8 @@ export function createLiveEvents(client: Client, onError: (error: unknown) => vo
   }
   async function readOn(): Promise<void> {
     isReader = true;
+    // The tab that read before told of no event to go on from: what happens until the stream opens is missed.
+    if (cursor === undefined) tell({ open: false });
     while (!stopping.signal.aborted) {
       if (!locks) await untilSeen();
       const signal = locks ? stopping.signal : AbortSignal.any([stopping.signal, untilHidden()]);
