@@ -165,8 +165,7 @@ describe('templates of an official number', () => {
     const add = page.getByRole('button', { name: 'Add one' });
     const component = (n: number) => page.getByRole('group', { name: `Component ${n}` });
     const fillParameter = async (n: number, text: string) => {
-      // The other one is of cards.
-      await component(n).getByRole('button', { name: 'Add one' }).first().click();
+      await component(n).getByRole('button', { name: 'Add one' }).click();
       const parameter = component(n).getByRole('group', { name: 'Parameter 1' });
       await parameter.getByRole('textbox', { name: 'Type' }).fill('text');
       await parameter.getByRole('textbox', { name: 'Text', exact: true }).fill(text);
@@ -175,6 +174,8 @@ describe('templates of an official number', () => {
     await component(1).getByRole('combobox', { name: 'Type' }).selectOption('body');
     await fillParameter(1, 'Bia');
     await add.last().click();
+    await component(2).getByRole('combobox', { name: 'Type' }).selectOption('carousel');
+    await component(2).getByText('Cards', { exact: true }).waitFor();
     await component(2).getByRole('combobox', { name: 'Type' }).selectOption('button');
     await component(2).getByRole('textbox', { name: 'Sub type' }).fill('url');
     await component(2).getByRole('textbox', { name: 'Index' }).fill('0');

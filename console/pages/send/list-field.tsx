@@ -71,7 +71,7 @@ function Groups(props: {
   const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema;
   const shown = items.length < minItems ? [...items, ...Array(minItems - items.length).fill({})] : items;
   const change = (at: number, field: string, value: unknown) =>
-    onChange(shown.map((item, index) => (index === at ? { ...item, [field]: value } : item)));
+    onChange(shown.map((item, index) => (index === at ? offeredOf({ ...item, [field]: value }) : item)));
   return (
     <Stack gap="xs" maw={560}>
       <Text size="sm" fw="var(--mantine-font-weight-medium)">
@@ -87,16 +87,18 @@ function Groups(props: {
         // biome-ignore lint/suspicious/noArrayIndexKey: the groups have nothing but their place
         <Fieldset key={at} legend={`${fieldName(t, name.replace(/s$/, ''))} ${at + 1}`}>
           <Stack gap="xs">
-            {fields.map(([field, of]) => (
-              <Field
-                key={field}
-                name={field}
-                schema={of}
-                required={needed.includes(field)}
-                value={item[field]}
-                onChange={(value) => change(at, field, value === '' ? undefined : value)}
-              />
-            ))}
+            {fields
+              .filter(([field]) => isOffered(field, item))
+              .map(([field, of]) => (
+                <Field
+                  key={field}
+                  name={field}
+                  schema={of}
+                  required={needed.includes(field)}
+                  value={item[field]}
+                  onChange={(value) => change(at, field, value === '' ? undefined : value)}
+                />
+              ))}
           </Stack>
         </Fieldset>
       ))}
@@ -114,4 +116,15 @@ function Groups(props: {
       </Group>
     </Stack>
   );
+}
+
+/** A component of a template has cards in place of parameters if it is a carousel. */
+function isOffered(field: string, { type }: Values): boolean {
+  if (field === 'cards') return type === 'carousel';
+  return field !== 'parameters' || type !== 'carousel';
+}
+
+/** The values of a group without those of fields that it no longer shows. */
+function offeredOf(item: Values): Values {
+  return Object.fromEntries(Object.entries(item).filter(([field]) => isOffered(field, item)));
 }
