@@ -30,17 +30,10 @@ const proxy = z
   );
 
 function isProxyAddress(address: string): boolean {
-  if (!URL.canParse(address)) return false;
-  const { protocol, username, password, hostname, pathname, search, hash } = new URL(address);
-  if (![username, password].every(isDecodable)) return false;
-  const rest = `${pathname}${search}${hash}`;
-  return (protocol === 'http:' || protocol === 'socks5:') && hostname !== '' && (rest === '' || rest === '/');
-}
-
-function isDecodable(text: string): boolean {
   try {
-    decodeURIComponent(text);
-    return true;
+    const { protocol, username, password, hostname, pathname, search, hash } = new URL(address);
+    for (const part of [username, password]) decodeURIComponent(part);
+    return hostname !== '' && /^(http|socks5):\/?$/.test(protocol + pathname + search + hash);
   } catch {
     return false;
   }

@@ -131,7 +131,11 @@ test('a proxy at a private address is refused unless it is allowed, by its name 
 });
 
 test('a proxy whose user or password cannot be decoded is not connected to', async () => {
-  for (const proxy of ['http://%zz:x@10.0.0.1:3128', 'http://x:%e7@10.0.0.1:3128', 'socks5://x:%@10.0.0.1:1080'])
+  for (const proxy of [
+    'http://%zz:x@10.0.0.1:3128',
+    'http://x:%e7@10.0.0.1:3128',
+    'socks5://x:%@10.0.0.1:1080',
+  ])
     assert.throws(() => createRoute({ proxy, allowPrivate: true }), URIError);
 });
 
