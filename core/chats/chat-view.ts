@@ -1,7 +1,7 @@
 import { isGroupJid, phoneOf } from '@posthorn/contract/jid.ts';
 import { CONVERSATION_WINDOW_S } from '@posthorn/contract/limits.ts';
 import type { Chat } from '@posthorn/contract/messaging/chats.ts';
-import { lastReceivedSql } from '../lids/chat-sql.ts';
+import { lastWrittenSql } from '../lids/chat-sql.ts';
 import { nameSql } from './names.ts';
 
 /** A row of {@link SHOWN_CHATS}. */
@@ -47,7 +47,7 @@ SELECT page.chat_jid, ${nameSql('page')} AS name, page.unread_count, page.marked
      AND link.associated) AS labels,
   CASE WHEN EXISTS (SELECT FROM instances i JOIN network_drivers d ON d.name = i.driver
                     WHERE i.id = page.instance_id AND 'unprompted' = ANY (d.lacks))
-    THEN ${lastReceivedSql('page.instance_id', JID)} END AS last_received_at
+    THEN ${lastWrittenSql('page.instance_id', JID)} END AS last_received_at
 FROM page
 LEFT JOIN chat_groups circle ON circle.instance_id = page.instance_id AND circle.jid = ${JID}
 LEFT JOIN contacts person ON person.instance_id = page.instance_id AND person.jid = page.chat_jid

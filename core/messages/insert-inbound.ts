@@ -49,7 +49,7 @@ INSERT INTO messages (id, company_id, instance_id, direction, type, chat_jid, se
 SELECT id, "companyId", "instanceId", CASE WHEN "fromMe" THEN 'outbound' ELSE 'inbound' END, type, "chatJid",
        CASE WHEN "fromMe" THEN NULL ELSE "senderJid" END, CASE WHEN "fromMe" THEN 'sent' ELSE 'received' END, content,
        "networkId", "quotedId", "pushName", "mediaId", "forwardingScore" IS NOT NULL,
-       coalesce("forwardingScore", 0), incomplete, $2, CASE WHEN "fromMe" THEN at END
+       coalesce("forwardingScore", 0), incomplete, $2, at
 FROM json_to_recordset($1) AS r (id uuid, "sentAs" uuid, "companyId" integer, "instanceId" uuid, type text,
   "chatJid" text, "senderJid" text, "fromMe" boolean, content jsonb, "networkId" text, "quotedId" text,
   "pushName" text, "mediaId" uuid, "forwardingScore" integer, incomplete text, at timestamptz)

@@ -1,7 +1,7 @@
 import { type ApiError, apiError } from '@posthorn/contract/api-error.ts';
 import { CONVERSATION_WINDOW_S } from '@posthorn/contract/limits.ts';
 import { addressRefusal } from '../instances/driver-abilities.ts';
-import { lastReceivedSql } from '../lids/chat-sql.ts';
+import { lastWrittenSql } from '../lids/chat-sql.ts';
 import { otherNumberOf } from '../lids/other-numbers.ts';
 import type { Sql } from '../platform/database/db.ts';
 
@@ -29,7 +29,7 @@ export async function readOpenChats(
     name: 'messages-open-chats',
     text: `SELECT w."instanceId" AS instance_id, w."chatJid" AS chat_jid
            FROM json_to_recordset($1) AS w ("instanceId" uuid, "chatJid" text)
-           WHERE ${lastReceivedSql('w."instanceId"', 'w."chatJid"')} > $2`,
+           WHERE ${lastWrittenSql('w."instanceId"', 'w."chatJid"')} > $2`,
     values: [
       JSON.stringify(chats.flatMap(underBothNumbers)),
       new Date(now.getTime() - CONVERSATION_WINDOW_S * 1000),

@@ -416,6 +416,26 @@ describe('sends over the Cloud API', () => {
     assert.deepEqual([(await send()).status, (await chat()).window_until], [409, null]);
   });
 
+  it('go for 24 hours from when somebody wrote, however late and in which order Meta posts their messages', async () => {
+    const person = '5531900000066';
+    const wrote = (hoursAgo: number) =>
+      cloud.greet(instance, person, { timestamp: String(Math.floor(Date.now() / 1000) - hoursAgo * 3600) });
+    const hoursLeft = async () => {
+      const { body } = await cloud.call(instance.id, 'GET', `/chats/${person}`);
+      return body.window_until && Math.round((Date.parse(body.window_until) - Date.now()) / 3_600_000);
+    };
+    const send = () => cloud.call(instance.id, 'POST', '/messages/text', { to: person, text: 'Hello' });
+    await wrote(30);
+    assert.deepEqual(
+      [await hoursLeft(), (await send()).body.error_code],
+      [null, 'CONVERSATION_WINDOW_CLOSED'],
+    );
+    await wrote(4);
+    assert.deepEqual([await hoursLeft(), (await send()).status], [20, 202]);
+    await wrote(26);
+    assert.deepEqual([await hoursLeft(), (await send()).status], [20, 202]);
+  });
+
   it('are approved templates to people who have not written, as Meta describes them', async () => {
     const stranger = '5531900000055';
     const components = [

@@ -28,8 +28,11 @@ export interface CloudSending {
   connect(settings?: Record<string, unknown>): Promise<CloudInstance>;
   give(instanceId: string, number: OfficialNumber, changes?: Record<string, string>): Promise<Answer>;
   call(instanceId: string, method: string, path: string, body?: unknown): Promise<Answer>;
-  /** Somebody writes to the instance, which may write to them for 24 hours from then on. Answers the message's network id. */
-  greet(instance: CloudInstance, person: string): Promise<string>;
+  /**
+   * Somebody writes to the instance, which may write to them for 24 hours from then on; `more` is merged into the message.
+   * Answers its network id.
+   */
+  greet(instance: CloudInstance, person: string, more?: Record<string, unknown>): Promise<string>;
   /** Sends, expects 202 and gives the message's id. */
   send(instance: CloudInstance, path: string, body: unknown): Promise<string>;
   status(
@@ -146,8 +149,8 @@ export async function startCloudSending(
       await state(id, 'CONNECTED');
       return { id, number };
     },
-    async greet({ id, number }, person) {
-      const received = graph.write(person, number, 'text', { body: 'Hello' });
+    async greet({ id, number }, person, more) {
+      const received = graph.write(person, number, 'text', { body: 'Hello' }, more);
       await waitFor(async () => {
         const { rows } = await parts.db.query(
           'SELECT 1 FROM messages WHERE instance_id = $1 AND network_id = $2',
