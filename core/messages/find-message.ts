@@ -134,7 +134,8 @@ function messageView(
     typing_until: typingUntil?.toISOString() ?? null,
     incomplete_reason: row.incomplete_reason,
     created_at: row.created_at.toISOString(),
-    sent_at: row.sent_at?.toISOString() ?? null,
+    // The column of a received message has the writer's time.
+    sent_at: outbound ? (row.sent_at?.toISOString() ?? null) : null,
     delivered_at: row.delivered_at?.toISOString() ?? null,
     read_at: row.read_at?.toISOString() ?? null,
     played_at: row.played_at?.toISOString() ?? null,
