@@ -1,11 +1,6 @@
 /** The tabs of a browser, which share one stream of events. */
-import { describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { waitFor } from '../support/process.ts';
-
-// Their types are those of a browser, which are checked with the console alone.
-const load = (file: string) => import(new URL(`../../console/session/${file}`, import.meta.url).href);
-const { createLiveEvents } = await load('live-events.ts');
-const { refreshBySigns } = await load('refresh-by-signs.ts');
 
 /** A client whose streams open at once and tell of no event. */
 function quietClient() {
@@ -21,6 +16,15 @@ function failTest(error: unknown): void {
 }
 
 describe('a tab', () => {
+  // Their types are those of a browser, which are checked with the console alone.
+  const load = (file: string) => import(new URL(`../../console/session/${file}`, import.meta.url).href);
+  // biome-ignore lint/suspicious/noExplicitAny: see above
+  let [createLiveEvents, refreshBySigns]: any[] = [];
+  before(async () => {
+    ({ createLiveEvents } = await load('live-events.ts'));
+    ({ refreshBySigns } = await load('refresh-by-signs.ts'));
+  });
+
   test('reads its data again when the tab that read the events is closed before it told of one', async (t) => {
     const first = createLiveEvents(quietClient(), failTest);
     t.after(first.stop);
