@@ -11,7 +11,7 @@ export async function sweepExpired(deps: { db: Db }, now: Date): Promise<void> {
   const linksUntil = new Date(now.getTime() - LINKS_KEPT_DAYS * DAY_MS);
   await removeExpiredTokens(deps.db, now);
   const statements: [string, Date][] = [
-    // Found before the first one goes: the streams of all companies wait for a transaction from its first write on.
+    // All are found before the first one goes: the streams of all companies wait for a transaction that has written.
     [
       `DELETE FROM refresh_families WHERE id = ANY (ARRAY(
          SELECT id FROM refresh_families f WHERE created_at < $1

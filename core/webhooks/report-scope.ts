@@ -21,9 +21,8 @@ export function reportCompany(principal: Principal): number | null {
 }
 
 /**
- * SQL: the company of each row of `companies c` among which the logs of company `$1` are looked for, null of all. The one that
- * is asked for stands in the statement by itself: of that alone PostgreSQL knows how many logs there are, and walks the index
- * for the newest of a million in place of sorting all of them.
+ * SQL for the company whose logs a statement over `companies c` reads: `$1`, or each of them for null. PostgreSQL knows how many
+ * logs the company has only where it is a parameter; then it reads the newest by the index and does not sort all of them.
  */
 export function companyOfLogs(companyId: number | null): string {
   return companyId === null ? 'c.id' : '$1::int';

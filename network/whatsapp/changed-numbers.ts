@@ -7,7 +7,7 @@ import { tell } from './tell-facts.ts';
 import { withoutDevice } from './wire/jids.ts';
 import { childOf } from './wire/nodes.ts';
 
-/** Somebody else may have the former number by now: what is sent to it must not reach who had it. */
+/** Somebody else may have the former number by now: a message to it must not reach the person who had it before. */
 export function onChangedNumber(session: WhatsAppContext, { socket }: Connection, node: WireNode): void {
   const { old: former = '', new: pn = '', new_lid: lid = '' } = childOf(node, 'modify')?.attrs ?? {};
   session.accounts.forget(withoutDevice(former));

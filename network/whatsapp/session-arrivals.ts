@@ -91,7 +91,7 @@ export async function recordMessages(
   await session.withheld.recorded(given);
 }
 
-/** The withheld message that this one is. */
+/** The withheld message that has now arrived as this one. */
 async function findWithheld(session: WhatsAppContext, { id, chat, from }: Arrived) {
   const found = await session.withheld.find(id);
   const about = found && (await arrivedOf(session, { ...found.message, isGivenUp: true }));

@@ -218,7 +218,7 @@ function runUpgrade(
   response.assignSocket(socket);
   response.on('finish', () => {
     response.detachSocket(socket);
-    // Not only its end: Node watches such a connection no more, and a client that keeps its side open would hold it for ever.
+    // Both sides: Node watches such a connection no more, and a client that keeps its side open would hold it for ever.
     socket.destroySoon();
   });
   serve(request, response);

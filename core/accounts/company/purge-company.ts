@@ -32,7 +32,7 @@ export async function purgeCompany(deps: { db: Db }, companyId: number): Promise
     deleteBatches(db, name, 'instance_id = ANY($2::uuid[])', companyId, instanceIds);
   if (instanceIds.length > 0)
     for (const { name, has_instance } of tables) if (has_instance) await deleteByInstance(name);
-  // All instances with messages are known, and the messages of all companies are most of the database.
+  // All instances with messages are known; without them, each round would read the messages of all companies.
   const others = tables.filter(({ name }) => name !== 'messages');
   await deleteRounds(db, others, companyId);
   await db.transaction(async (sql) => {
